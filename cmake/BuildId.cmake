@@ -1,0 +1,10 @@
+# Writes HEADER with kNativeBuildId: "VERSION-HASH", a hash over the contents of FILES and LLVM's version.
+set(all "${LLVM}")
+foreach(file IN LISTS FILES)
+  file(SHA256 "${file}" hash)
+  string(APPEND all "${hash}")
+endforeach()
+string(SHA256 id "${all}")
+string(SUBSTRING "${id}" 0 10 id)
+file(WRITE "${HEADER}.new" "#pragma once\nnamespace gemmsmith {\ninline constexpr const char* kNativeBuildId = \"${VERSION}-${id}\";\n}\n")
+execute_process(COMMAND ${CMAKE_COMMAND} -E copy_if_different "${HEADER}.new" "${HEADER}")

@@ -1,0 +1,85 @@
+#include "gemmsmith/cases.h"
+#include "support/text.h"
+
+namespace gemmsmith {
+namespace {
+
+constexpr size_t kMaxCasesPerLine = 100'000;
+
+Error case_error(const std::string& file, int line, Error error) {
+  error.where = file + ":" + std::to_string(line) + (error.where.empty() ? "" : ": " + error.where);
+  return error;
+}
+
+// "m={1,2} n={3,4}" -> "m=1 n=3", "m=1 n=4", "m=2 n=3", "m=2 n=4". Braces do not nest.
+Result<std::vector<std::string>> multiply_out(const std::string& text) {
+  std::vector<std::string> done = {""};
+  size_t at = 0;
+  while (at < text.size()) {
+    const size_t open = text.find('{', at);
+    const std::string plain = text.substr(at, open == text.npos ? text.npos : open - at);
+    if (plain.find('}') != plain.npos)
+      return Error{"", "\"}\"", "has no \"{\" before it", "lists look like m={1,2,3}", {}};
+    for (std::string& s : done) s += plain;
+    if (open == text.npos) break;
+    const size_t close = text.find('}', open);
+    if (close == text.npos) return Error{"", "\"{\"", "has no \"}\" after it", "lists look like m={1,2,3}", {}};
+    const std::string inside = text.substr(open + 1, close - open - 1);
+    if (inside.find('{') != inside.npos)
+      return Error{"", "\"{" + inside + "}\"", "has a list inside a list", "lists look like m={1,2,3}", {}};
+    std::vector<std::string> next;
+    for (const std::string& s : done) {
+      // Commas inside parentheses belong to the alternative: epilogue={acc,clamp(acc, 0, 6)}.
+      int depth = 0;
+      std::string alternative;
+      for (size_t i = 0; i <= inside.size(); ++i) {
+        const char c = i < inside.size() ? inside[i] : ',';
+        depth += (c == '(' || c == '[') - (c == ')' || c == ']');
+        if (c == ',' && (depth == 0 || i == inside.size())) {
+          next.push_back(s + std::string(trim(alternative)));
+          alternative.clear();
+        } else {
+          alternative += c;
+        }
+      }
+      if (next.size() > kMaxCasesPerLine)
+        return Error{"",
+                     std::to_string(next.size()) + " or more cases",
+                     "are over the limit of " + std::to_string(kMaxCasesPerLine) + " for one line",
+                     "shorten its lists",
+                     {}};
+    }
+    done = std::move(next);
+    at = close + 1;
+  }
+  return done;
+}
+
+}  // namespace
+
+Result<std::vector<CaseLine>> read_cases(const std::string& text, const std::string& file) {
+  std::vector<CaseLine> cases;
+  std::vector<std::string> sources;
+  int number = 0;
+  for (const std::string_view raw : split(text, '\n')) {
+    ++number;
+    const std::string line(trim(raw.substr(0, raw.find('#'))));
+    if (line.empty()) continue;
+    if (line.starts_with("sources=")) {
+      sources.clear();
+      for (const std::string_view name : split(std::string_view(line).substr(8), ','))
+        if (!trim(name).empty()) sources.emplace_back(trim(name));
+      continue;
+    }
+    Result<std::vector<std::string>> problems = multiply_out(line);
+    if (!problems.ok()) return case_error(file, number, problems.error());
+    for (const std::string& problem : *problems) {
+      Result<GemmProblem> parsed = GemmProblem::parse(problem);
+      if (!parsed.ok()) return case_error(file, number, parsed.error()).note("in \"" + problem + "\"");
+      cases.push_back({number, sources, std::move(parsed).value()});
+    }
+  }
+  return cases;
+}
+
+}  // namespace gemmsmith

@@ -1,0 +1,133 @@
+#include <algorithm>
+
+#include "api/state.h"
+#include "gemmsmith/cases.h"
+#include "support/random.h"
+#include "tuner/statistics.h"
+
+namespace gemmsmith {
+namespace {
+
+// A candidate of one case, built or not.
+struct Entry {
+  CaseResult result;
+  std::unique_ptr<Kernel> kernel;
+  std::vector<double> samples_us;
+};
+
+void fail(CaseResult& result, std::string reason) {
+  result.outcome = CaseOutcome::failed;
+  result.reason = std::move(reason);
+}
+
+// What the sources offer for a case: refusals, failed builds, kernels.
+std::vector<Entry> build_all(const std::vector<Source*>& sources, const DeviceFacts& device, const CaseLine& line,
+                             const CaseOptions& options) {
+  std::vector<Entry> entries;
+  for (Source* source : sources) {
+    CaseResult result;
+    result.line = line.line;
+    result.problem = line.problem;
+    result.source = source->name();
+    if (const Supports answer = source->supports(line.problem, device); !answer) {
+      result.outcome = CaseOutcome::refused;
+      result.reason = answer.reason;
+      entries.push_back({std::move(result), nullptr, {}});
+      continue;
+    }
+    std::vector<Candidate> candidates = source->candidates(line.problem, device).kept;
+    if (candidates.empty()) {
+      fail(result, "the source supports the problem and has no candidate for it");
+      entries.push_back({std::move(result), nullptr, {}});
+    }
+    const size_t most = options.configs_per_source > 0 ? size_t(options.configs_per_source) : candidates.size();
+    if (candidates.size() > most) candidates.resize(most);
+    for (const Candidate& candidate : candidates) {
+      Entry entry{result, nullptr, {}};
+      entry.result.config = candidate.config;
+      auto kernel = source->build(line.problem, device, candidate);
+      if (kernel.ok())
+        entry.kernel = std::move(kernel).value();
+      else
+        fail(entry.result, kernel.error().text());
+      entries.push_back(std::move(entry));
+    }
+  }
+  return entries;
+}
+
+void check(Entry& entry, Bench& bench, uint64_t seed) {
+  const Result<Accuracy> accuracy = bench.check(*entry.kernel, seed);
+  if (!accuracy.ok()) return fail(entry.result, accuracy.error().text());
+  entry.result.accuracy = *accuracy;
+  if (!accuracy->passed) return fail(entry.result, accuracy->failure);
+  entry.result.outcome = CaseOutcome::passed;
+}
+
+// Samples of all kernels in random order, round by round, until the time is up; at least five rounds.
+void time_all(std::vector<Entry>& entries, Bench& bench, const Clock& clock, const CaseOptions& options) {
+  std::vector<size_t> order;
+  std::vector<int> repeats(entries.size(), 1);
+  for (size_t i = 0; i < entries.size(); ++i) {
+    if (entries[i].result.outcome != CaseOutcome::passed) continue;
+    const Result<double> first = bench.sample_us(*entries[i].kernel, 1);
+    if (!first.ok()) {
+      fail(entries[i].result, first.error().text());
+      continue;
+    }
+    repeats[i] = std::clamp(int(200 / std::max(*first, 0.1)), 1, 2000);
+    order.push_back(i);
+  }
+  Random random(options.seed);
+  const double end = clock.seconds() + options.seconds_per_problem;
+  for (int round = 0; !order.empty() && (round < 5 || clock.seconds() < end); ++round) {
+    if (options.cancel && options.cancel->load()) break;
+    for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
+    for (const size_t i : order)
+      if (const Result<double> sample = bench.sample_us(*entries[i].kernel, repeats[i]); sample.ok())
+        entries[i].samples_us.push_back(*sample);
+  }
+  for (const size_t i : order)
+    if (!entries[i].samples_us.empty()) entries[i].result.timing = summarize(entries[i].samples_us);
+}
+
+}  // namespace
+
+Result<std::vector<CaseResult>> run_cases(const Device& device, const std::vector<CaseLine>& lines,
+                                          const CaseOptions& options) {
+  Device::State& state = *device.state();
+  const std::lock_guard one_at_a_time(state.measuring);
+  HostBench bench(state.clock);
+  std::vector<CaseResult> results;
+  size_t done = 0;
+  for (const CaseLine& line : lines) {
+    if (options.cancel && options.cancel->load()) break;
+    GS_TRY(std::vector<Source*> sources, select_sources(state, line.sources.empty() ? options.sources : line.sources));
+    if (!line.sources.empty() && !options.sources.empty())
+      std::erase_if(sources, [&](Source* s) {
+        return std::find(options.sources.begin(), options.sources.end(), s->name()) == options.sources.end();
+      });
+    std::vector<Entry> entries = build_all(sources, device.facts(), line, options);
+    const bool any = std::any_of(entries.begin(), entries.end(), [](const Entry& e) { return e.kernel != nullptr; });
+    if (any) {
+      const Status prepared =
+          bench.prepare(line.problem, device.facts(), {.seed = options.seed, .rotate = options.time});
+      for (Entry& entry : entries) {
+        if (!entry.kernel) continue;
+        if (prepared.ok())
+          check(entry, bench, options.seed);
+        else
+          fail(entry.result, prepared.error().text());
+      }
+      if (options.time && prepared.ok() && line.problem.flops() > 0) time_all(entries, bench, state.clock, options);
+    }
+    ++done;
+    for (Entry& entry : entries) {
+      results.push_back(std::move(entry.result));
+      if (options.progress) options.progress(results.back(), done, lines.size());
+    }
+  }
+  return results;
+}
+
+}  // namespace gemmsmith

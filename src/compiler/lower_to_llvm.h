@@ -1,0 +1,16 @@
+// MLIR of the tile language (arith, scf, cf, vector, math, ub, llvm) -> LLVM dialect alone.
+#pragma once
+#include "gemmsmith/result.h"
+
+namespace mlir {
+class Operation;
+}  // namespace mlir
+
+namespace gemmsmith {
+
+// Lowers an mlir::ModuleOp in place. `verify` runs MLIR's verifier first and after every pass, at 3 ms a kernel of a
+// few hundred operations; without it the module is taken to be well-formed. Errors: does not verify, an operation that
+// nothing lowers; at the line of the template that made the operation.
+Status lower_to_llvm(mlir::Operation* module, bool verify);
+
+}  // namespace gemmsmith

@@ -1,0 +1,52 @@
+// What kernels run on. A target describes itself, lowers and assembles a staged kernel, loads and launches it.
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "gemmsmith/device.h"
+#include "gemmsmith/result.h"
+#include "ir/kernel_ir.h"
+
+namespace gemmsmith {
+
+struct CompileOptions {
+  bool verify = false;       // run MLIR's verifier after staging and after every pass
+  bool keep_stages = false;  // fill CompiledKernel::stages
+};
+
+// Milliseconds of wall time.
+struct CompileTimes {
+  double stage = 0, passes = 0, translate = 0, optimize = 0, codegen = 0;
+  double total() const { return stage + passes + translate + optimize + codegen; }
+};
+
+// Machine code in the target's object format, with what is needed to call it: what a binary cache holds.
+struct CompiledKernel {
+  std::string name;
+  std::string object;
+  KernelSignature signature;
+  CompileTimes ms;
+  std::map<std::string, std::string> stages;  // "mlir", "llvm", "asm": text
+};
+
+class LoadedKernel {
+ public:
+  virtual ~LoadedKernel() = default;
+  virtual const KernelSignature& signature() const = 0;
+  // One 64-bit word for each argument of the signature; those of kind cores and scratch are filled in here.
+  virtual Status launch(int64_t* arguments) = 0;
+};
+
+class Target {
+ public:
+  virtual ~Target() = default;
+  virtual const DeviceFacts& facts() const = 0;
+  // Stages with `stage` in a context of the calling thread and compiles. May be called from several threads at once.
+  virtual Result<CompiledKernel> compile(const std::function<Result<KernelIr>(IrContext&)>& stage,
+                                         const CompileOptions& = {}) = 0;
+  virtual Result<std::unique_ptr<LoadedKernel>> load(const CompiledKernel&) = 0;
+};
+
+}  // namespace gemmsmith

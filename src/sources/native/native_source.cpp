@@ -1,0 +1,192 @@
+#include "sources/native/native_source.h"
+
+#include <bit>
+#include <chrono>
+#include <map>
+#include <mutex>
+
+#include "sources/native/build_id.h"
+#include "templates/template.h"
+
+namespace gemmsmith {
+namespace {
+
+using Argument = KernelArgument::Kind;
+
+const MatrixSpec* matrix_named(const GemmProblem& p, const std::string& name) {
+  if (name == "a") return &p.a;
+  if (name == "b") return &p.b;
+  if (name == kOperandC) return &p.c;
+  if (name == "d") return &p.d;
+  return nullptr;
+}
+
+const InputSpec* input_named(const GemmProblem& p, const std::string& name) {
+  for (const InputSpec& input : p.inputs)
+    if (input.name == name) return &input;
+  return nullptr;
+}
+
+int64_t extent_named(const GemmProblem& p, const std::string& name) {
+  if (name == "k") return p.alpha == 0 ? 0 : p.k;  // alpha of 0 means that A and B are not read, whatever is in them
+  return name == "m" ? p.m : name == "n" ? p.n : p.batch;
+}
+
+// Strides of an operand or of an epilogue's input, which is dense and row-major.
+int64_t stride(const GemmProblem& p, const KernelArgument& argument) {
+  if (const MatrixSpec* matrix = matrix_named(p, argument.name)) {
+    if (argument.kind == Argument::row_stride) return matrix->row_stride;
+    return argument.kind == Argument::column_stride ? matrix->column_stride : matrix->batch_stride;
+  }
+  const InputSpec* input = input_named(p, argument.name);
+  const bool full = input && input->index == InputIndex::full;
+  if (argument.kind == Argument::row_stride) return full ? p.n : 0;
+  if (argument.kind == Argument::column_stride) return 1;
+  return full ? p.m * p.n : 0;
+}
+
+// A loaded kernel with everything but the pointers of one problem filled in.
+class NativeKernel : public Kernel {
+ public:
+  NativeKernel(std::shared_ptr<LoadedKernel> loaded, const GemmProblem& p, double build_ms)
+      : loaded_(std::move(loaded)), build_ms_(build_ms) {
+    nothing_to_do_ = p.m == 0 || p.n == 0 || p.batch == 0;
+    for (const KernelArgument& argument : loaded_->signature().arguments) {
+      const int slot = int(words_.size());
+      words_.push_back(0);
+      switch (argument.kind) {
+        case Argument::pointer:
+          bind_pointer(p, argument.name, slot);
+          break;
+        case Argument::row_stride:
+        case Argument::column_stride:
+        case Argument::batch_stride:
+          words_.back() = stride(p, argument);
+          break;
+        case Argument::extent:
+          words_.back() = extent_named(p, argument.name);
+          break;
+        case Argument::scalar:
+          words_.back() = std::bit_cast<int64_t>(argument.name == "alpha" ? p.alpha : p.beta);
+          break;
+        case Argument::cores:
+        case Argument::scratch:
+          break;
+      }
+    }
+  }
+
+  Status run(const GemmArguments& arguments) override {
+    if (nothing_to_do_) return Done{};
+    const void* operands[] = {arguments.a, arguments.b, arguments.c, arguments.d};
+    for (const Slot& s : slots_)
+      words_[s.word] = reinterpret_cast<int64_t>(s.operand < 4 ? operands[s.operand] : arguments.inputs[s.operand - 4]);
+    return loaded_->launch(words_.data());
+  }
+  double build_ms() const override { return build_ms_; }
+
+ private:
+  struct Slot {
+    size_t word, operand;  // operand: 0..3 are a, b, c, d; then the inputs
+  };
+  void bind_pointer(const GemmProblem& p, const std::string& name, int slot) {
+    size_t operand = name == "a" ? 0 : name == "b" ? 1 : name == kOperandC ? 2 : name == "d" ? 3 : 4;
+    if (operand == 4)
+      while (p.inputs[operand - 4].name != name) ++operand;
+    slots_.push_back({size_t(slot), operand});
+  }
+
+  std::shared_ptr<LoadedKernel> loaded_;
+  std::vector<int64_t> words_;
+  std::vector<Slot> slots_;
+  double build_ms_;
+  bool nothing_to_do_ = false;
+};
+
+class NativeSource : public Source {
+ public:
+  NativeSource(Target& target, const NativeOptions& options) : target_(target), options_(options) {}
+  std::string name() const override { return "native"; }
+  std::string version() const override { return kNativeBuildId; }
+
+  Supports supports(const GemmProblem& p, const DeviceFacts& device) const override {
+    std::string reasons;
+    for (const KernelTemplate& t : templates()) {
+      if (t.device_kind != device.kind) continue;
+      const Supports answer = t.supports(p, device);
+      if (answer) return {};
+      reasons += (reasons.empty() ? "" : "; ") + t.name + ": " + answer.reason;
+    }
+    return Supports::no(reasons.empty() ? "no template serves the device kind \"" + device.kind + "\"" : reasons);
+  }
+
+  CandidateSet candidates(const GemmProblem& p, const DeviceFacts& device) const override {
+    CandidateSet set;
+    for (const KernelTemplate& t : templates()) {
+      if (t.device_kind != device.kind) continue;
+      if (const Supports answer = t.supports(p, device); !answer) {
+        set.dropped.push_back({t.name, answer.reason});
+        continue;
+      }
+      for (const ScoredConfig& c : t.configs(p, device)) {
+        const std::string config = t.name + " " + c.config;
+        if (c.dropped.empty())
+          set.kept.push_back({name(), config, c.predicted_us});
+        else
+          set.dropped.push_back({config, c.dropped});
+      }
+    }
+    std::stable_sort(set.kept.begin(), set.kept.end(),
+                     [](const Candidate& x, const Candidate& y) { return x.predicted_us < y.predicted_us; });
+    return set;
+  }
+
+  Result<std::unique_ptr<Kernel>> build(const GemmProblem& p, const DeviceFacts& device,
+                                        const Candidate& candidate) override {
+    const std::string key = kernel_key(candidate.config, p, device);
+    const auto start = std::chrono::steady_clock::now();
+    std::shared_ptr<LoadedKernel> loaded = find(key);
+    if (!loaded) {
+      GS_TRY(const CompiledKernel compiled, target_.compile(
+                                                [&](IrContext& context) {
+                                                  return stage_kernel(context, candidate.config, p, device,
+                                                                      {.check_bounds = options_.check_bounds});
+                                                },
+                                                {.verify = options_.verify}));
+      GS_TRY(loaded, target_.load(compiled));
+      keep(key, loaded);
+    }
+    const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    return std::unique_ptr<Kernel>(new NativeKernel(std::move(loaded), p, ms));
+  }
+
+ private:
+  // One compiled kernel serves every problem of its class.
+  std::shared_ptr<LoadedKernel> find(const std::string& key) {
+    const std::lock_guard lock(mutex_);
+    const auto found = loaded_.find(key);
+    return found == loaded_.end() ? nullptr : found->second;
+  }
+  void keep(const std::string& key, std::shared_ptr<LoadedKernel> kernel) {
+    const std::lock_guard lock(mutex_);
+    loaded_.emplace(key, std::move(kernel));
+  }
+
+  Target& target_;
+  NativeOptions options_;
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<LoadedKernel>> loaded_;
+};
+
+}  // namespace
+
+std::unique_ptr<Source> make_native_source(Target& target, const NativeOptions& options) {
+  return std::make_unique<NativeSource>(target, options);
+}
+
+Result<CompiledKernel> compile_native(Target& target, const GemmProblem& p, const std::string& config) {
+  return target.compile([&](IrContext& context) { return stage_kernel(context, config, p, target.facts()); },
+                        {.verify = true, .keep_stages = true});
+}
+
+}  // namespace gemmsmith

@@ -1,0 +1,37 @@
+// Aligned memory, optionally between guard bands that show writes out of bounds.
+#pragma once
+#include <cstdint>
+#include <optional>
+
+#include "gemmsmith/result.h"
+
+namespace gemmsmith {
+
+// Uninitialized memory; freed when destroyed; move-only. Buffers of 4 MB and more ask for huge pages.
+class AlignedBuffer {
+ public:
+  struct Options {
+    int64_t alignment_bytes = 64;  // a power of two
+    int64_t guard_bytes = 0;       // before and after the memory, filled with a pattern; rounded up to the alignment
+  };
+  AlignedBuffer() = default;  // empty
+  // An error if there is not enough memory.
+  static Result<AlignedBuffer> allocate(int64_t bytes, const Options& = {64, 0});
+
+  AlignedBuffer(AlignedBuffer&&) noexcept;
+  AlignedBuffer& operator=(AlignedBuffer&&) noexcept;
+  ~AlignedBuffer();
+
+  char* data() const { return data_; }
+  int64_t size_bytes() const { return size_bytes_; }
+  // The offset from data() of a guard byte that was overwritten: negative before the memory, size_bytes() or more
+  // behind it.
+  std::optional<int64_t> overwritten_guard() const;
+
+ private:
+  char* allocation_ = nullptr;
+  char* data_ = nullptr;
+  int64_t size_bytes_ = 0, guard_bytes_ = 0;
+};
+
+}  // namespace gemmsmith

@@ -1,0 +1,65 @@
+#include "dsl/builder.h"
+#include "templates/template.h"
+
+namespace gemmsmith {
+
+// One line a template, in the order in which ties of the model are tried.
+#define GS_TEMPLATES(TEMPLATE) \
+  TEMPLATE(gemv)               \
+  TEMPLATE(gemm_streaming)     \
+  TEMPLATE(gemm_packed)
+
+#define TEMPLATE(name) KernelTemplate name();
+GS_TEMPLATES(TEMPLATE)
+#undef TEMPLATE
+
+std::span<const KernelTemplate> templates() {
+#define TEMPLATE(name) name(),
+  static const std::vector<KernelTemplate> list = {GS_TEMPLATES(TEMPLATE)};
+#undef TEMPLATE
+  return list;
+}
+
+const KernelTemplate* template_named(std::string_view name) {
+  for (const KernelTemplate& t : templates())
+    if (t.name == name) return &t;
+  return nullptr;
+}
+
+namespace {
+
+struct Chosen {
+  const KernelTemplate* kernel;
+  std::string config;
+};
+Result<Chosen> choose(std::string_view candidate) {
+  const size_t space = candidate.find(' ');
+  const std::string name(candidate.substr(0, space));
+  const KernelTemplate* found = template_named(name);
+  if (found) return Chosen{found, std::string(space == candidate.npos ? "" : candidate.substr(space + 1))};
+  std::string names;
+  for (const KernelTemplate& t : templates()) names += (names.empty() ? "" : ", ") + t.name;
+  return Error{"--config", "\"" + name + "\"", "is not a template", "known: " + names, {}};
+}
+
+}  // namespace
+
+Result<KernelIr> stage_kernel(IrContext& context, std::string_view candidate, const GemmProblem& p,
+                              const DeviceFacts& device, const StageOptions& options) {
+  GS_TRY(const Chosen chosen, choose(candidate));
+  GS_TRY(const auto stage, chosen.kernel->stage(chosen.config, p, device));
+  RecordOptions record_options;
+  record_options.vector_bytes = device.vector_bytes;
+  record_options.features = device.features;
+  record_options.check_bounds = options.check_bounds;
+  return record(context, chosen.kernel->name, record_options, stage);
+}
+
+std::string kernel_key(std::string_view candidate, const GemmProblem& p, const DeviceFacts& device) {
+  std::string text(candidate);
+  text += " | " + class_of(p).print() + " | " + std::to_string(device.vector_bytes);
+  for (const std::string& feature : device.features) text += " " + feature;
+  return text;
+}
+
+}  // namespace gemmsmith

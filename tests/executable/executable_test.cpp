@@ -1,0 +1,188 @@
+// The executable as a user meets it: usage, errors and their exit codes, and the main job once, in small.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "executable/run.h"
+
+namespace gemmsmith {
+namespace {
+
+using Json = nlohmann::json;
+using Words = std::vector<std::string>;
+
+const Words kCommands = {"tune", "explain", "check", "bench", "emit", "doctor"};
+
+// A folder of its own for each test, with a store in it.
+class Executable : public testing::Test {
+ protected:
+  Executable()
+      : folder_(std::filesystem::path(testing::TempDir()) / ("gemmsmith_executable_" + std::to_string(getpid()))) {
+    std::filesystem::create_directories(folder_);
+  }
+  ~Executable() override { std::filesystem::remove_all(folder_); }
+
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string write(const std::string& name, const std::string& content) const {
+    std::ofstream(path(name)) << content;
+    return path(name);
+  }
+  std::string store() const { return path("store.sqlite"); }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+TEST_F(Executable, HelpHasExamplesForEveryCommand) {
+  const Ran whole = run_gemmsmith({"--help"});
+  EXPECT_EQ(whole.code, 0);
+  for (const std::string& command : kCommands) {
+    EXPECT_NE(whole.out.find("\n  " + command), std::string::npos) << whole.out;
+    const Ran ran = run_gemmsmith({command, "--help"});
+    EXPECT_EQ(ran.code, 0);
+    EXPECT_EQ(ran.err, "");
+    EXPECT_NE(ran.out.find("Examples:\n  gemmsmith " + command), std::string::npos) << ran.out;
+  }
+  const Ran version = run_gemmsmith({"--version"});
+  EXPECT_EQ(version.code, 0);
+  EXPECT_EQ(version.out, "gemmsmith " GEMMSMITH_VERSION "\n");
+}
+
+TEST_F(Executable, UsageErrorsHaveFivePartsAndExitWith2) {
+  const std::string known = "known: tune, explain, check, bench, emit, doctor";
+  const struct {
+    Words arguments;
+    std::string error;
+  } cases[] = {
+      {{}, "gemmsmith: no command is given; one of tune, explain, check, bench, emit, doctor; see gemmsmith --help"},
+      {{"tun"}, "gemmsmith: tun is not a command; near it: tune; " + known},
+      {{"compile"}, "gemmsmith: compile is not a command; " + known},
+      {{"tune", "8x8x8", "--bugdet", "1s"},
+       "gemmsmith tune: --bugdet is not an option; near it: --budget; see gemmsmith tune --help"},
+      {{"tune", "8x8x8", "--budget", "10x"}, "--budget: 10x is not a duration; try 500ms, 10s, 2m"},
+      {{"tune", "8x8x8", "--tokens", "4"},
+       "--tokens: 4 is for model configurations, and none is given; name a config.json, or leave --tokens out"},
+      {{"emit", "8x8x8", "--stage", "asn"},
+       "--stage: asn is not a stage; near it: asm; known: mlir, llvm, asm, object"},
+      {{"check", "/nowhere/a.cases"}, "/nowhere/a.cases: the file does not exist"},
+      {{"tune", "/nowhere/a.json"}, "/nowhere/a.json: the file does not exist"},
+  };
+  for (const auto& c : cases) {
+    const Ran ran = run_gemmsmith(c.arguments);
+    EXPECT_EQ(ran.code, 2) << c.error;
+    EXPECT_EQ(ran.out, "");
+    EXPECT_EQ(ran.err, "error: " + c.error + "\n");
+  }
+}
+
+TEST_F(Executable, NamesWhatIsKnownForUnknownDevicesAndSources) {
+  const Ran device = run_gemmsmith({"doctor", "--device", "gpu"});
+  EXPECT_EQ(device.code, 2);
+  EXPECT_NE(device.err.find("cpu"), std::string::npos) << device.err;
+  const Ran source = run_gemmsmith({"tune", "8x8x8", "--store", "none", "--sources", "nativ"});
+  EXPECT_EQ(source.code, 2);
+  EXPECT_TRUE(source.err.starts_with("error: --sources: nativ is not a source; near it: native; known: native, "))
+      << source.err;
+}
+
+TEST_F(Executable, DoctorKnowsTheDeviceAndMakesNoStore) {
+  const Ran ran = run_gemmsmith({"doctor", "--json", "--store", store()});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Json report = Json::parse(ran.out);
+  EXPECT_EQ(report["device"]["kind"], "cpu");
+  EXPECT_GT(report["device"]["peak_f32_gflops"].get<double>(), 0);
+  EXPECT_FALSE(report["sources"].empty());
+  for (const Json& source : report["sources"])
+    EXPECT_TRUE(source["supported"].get<bool>() || !source["reason"].get<std::string>().empty()) << source;
+  EXPECT_EQ(report["store"]["state"], "not there yet: the first tuning makes it");
+  EXPECT_FALSE(std::filesystem::exists(store()));
+}
+
+TEST_F(Executable, TunesOnceAndThenAnswersFromTheStore) {
+  const Words tune = {"tune", "m=33", "n=65", "k=17", "--budget", "1s", "--store", store(), "--json"};
+  const Ran first = run_gemmsmith(tune);
+  ASSERT_EQ(first.code, 0) << first.err;
+  const Json one = Json::parse(first.out), report = one["problems"][0]["report"];
+  EXPECT_FALSE(report["from_store"].get<bool>());
+  const int winner = report["winner"];
+  ASSERT_GE(winner, 0);
+  EXPECT_EQ(report["candidates"][winner]["state"], "won");
+  EXPECT_TRUE(report["candidates"][winner]["accuracy"]["passed"].get<bool>());
+
+  const Ran second = run_gemmsmith(tune);
+  ASSERT_EQ(second.code, 0) << second.err;
+  const Json again = Json::parse(second.out)["problems"][0]["report"];
+  EXPECT_TRUE(again["from_store"].get<bool>());
+  EXPECT_EQ(again["candidates"], report["candidates"]);
+
+  const Ran explained = run_gemmsmith({"explain", "33x65x17", "--store", store()});
+  ASSERT_EQ(explained.code, 0) << explained.err;
+  EXPECT_EQ(explained.err, "");
+  const std::string config = report["candidates"][winner]["config"];
+  EXPECT_NE(explained.out.find(config), std::string::npos) << explained.out;
+  EXPECT_NE(explained.out.find("read from the store"), std::string::npos) << explained.out;
+}
+
+TEST_F(Executable, InterruptedTuningKeepsWhatItHas) {
+  const std::string shapes =
+      write("shapes.csv", "name,m,n,k\nsmall,8,8,8\nlarge,256,1024,1024\nlarger,512,2048,2048\n");
+  // The first problem's line is printed when it is done; everything after it would take minutes.
+  const Ran ran = run_gemmsmith({"tune", shapes, "--budget", "10m", "--store", store()}, "small 8x8x8 bf16: ");
+  EXPECT_EQ(ran.code, 130) << ran.err;
+  EXPECT_NE(ran.err.find("interrupted: finishing what is running; once more to stop at once"), std::string::npos)
+      << ran.err;
+  EXPECT_NE(ran.out.find("small 8x8x8 bf16"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("not reached."), std::string::npos) << ran.out;
+  const Ran kept = run_gemmsmith({"explain", "8x8x8", "dtype=bf16", "b=col", "--store", store()});
+  EXPECT_EQ(kept.code, 0) << kept.err;
+  EXPECT_EQ(kept.err, "");
+}
+
+TEST_F(Executable, CheckCountsAndFailsWithTheCases) {
+  const std::string good = write("good.cases", "# small\nm={1,7} n=8 k=5 dtype=f32\n");
+  const Ran ran = run_gemmsmith({"check", good});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.out.find(" passed, "), std::string::npos);
+  EXPECT_TRUE(ran.out.ends_with(" 0 failed\n")) << ran.out << ran.err;
+  const Ran json = run_gemmsmith({"check", good, "--sources", "native", "--json"});
+  EXPECT_EQ(json.code, 0) << json.err;
+  const Json report = Json::parse(json.out);
+  EXPECT_EQ(report["results"].size(), 2u);
+  for (const Json& result : report["results"]) EXPECT_EQ(result["outcome"], "passed") << result;
+  const Ran bad = run_gemmsmith({"check", write("bad.cases", "m=1 n=8 k=nine\n")});
+  EXPECT_EQ(bad.code, 2);
+  EXPECT_NE(bad.err.find("bad.cases"), std::string::npos) << bad.err;
+}
+
+TEST_F(Executable, BenchTimesCandidates) {
+  const Ran ran = run_gemmsmith(
+      {"bench", write("a.cases", "m=8 n=64 k=64\n"), "--sources", "native", "--budget", "50ms", "--json"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Json result = Json::parse(ran.out)["results"][0];
+  EXPECT_GT(result["timing"]["median_us"].get<double>(), 0);
+}
+
+TEST_F(Executable, EmitsEveryStage) {
+  const std::pair<const char*, const char*> expected[] = {{"mlir", "func"}, {"llvm", "define"}, {"asm", ".text"}};
+  for (const auto& [stage, word] : expected) {
+    const Ran ran = run_gemmsmith({"emit", "64x64x64", "--stage", stage});
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_NE(ran.out.find(word), std::string::npos) << stage;
+    EXPECT_NE(ran.err.find("compiled in "), std::string::npos) << ran.err;
+  }
+  const Ran object = run_gemmsmith({"emit", "64x64x64", "--stage", "object", "-o", path("kernel.o")});
+  EXPECT_EQ(object.code, 0) << object.err;
+  EXPECT_EQ(object.out, "");
+  std::ifstream file(path("kernel.o"), std::ios::binary);
+  std::string magic(4, '\0');
+  file.read(magic.data(), 4);
+  EXPECT_EQ(magic,
+            "\x7f"
+            "ELF");
+}
+
+}  // namespace
+}  // namespace gemmsmith

@@ -1,0 +1,35 @@
+// gemmsmith check: case files against the float64 reference.
+#include <iostream>
+
+#include "case_run.h"
+#include "interrupt.h"
+
+namespace gemmsmith::cli {
+namespace {
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  gemmsmith check tests/cases/*.cases\n"
+    "  gemmsmith check edges.cases --sources native --configs 0\n";
+
+int run(const CaseFlags& flags) {
+  interrupt_flag();
+  const auto device = open_device(flags.device, /*measure_peaks=*/false);
+  if (!device) return fail(device.error(), kUsage);
+  const auto files = run_files(flags, *device, /*time=*/false);
+  if (!files) return fail(files.error(), kUsage);
+  std::cout << (flags.json ? case_json(*files) : summary_line(count(*files))) << std::endl;
+  return case_exit_code(*files);
+}
+
+}  // namespace
+
+void add_check(CLI::App& app, Chosen& chosen) {
+  auto flags = std::make_shared<CaseFlags>();
+  CLI::App* command =
+      add_command(app, chosen, "check", "Run case files and compare every result with the reference", flags, run);
+  add_case_flags(command, *flags);
+  command->footer(kExamples);
+}
+
+}  // namespace gemmsmith::cli

@@ -1,0 +1,61 @@
+#include "command.h"
+
+#include <algorithm>
+#include <iostream>
+
+#include "output/text.h"
+#include "terminal.h"
+
+namespace gemmsmith::cli {
+
+void add_device_flags(CLI::App* command, DeviceFlags& flags) {
+  command->add_option("--device", flags.device, "Device to run on")->type_name("NAME")->capture_default_str();
+  command
+      ->add_option("--threads", flags.threads,
+                   "Threads that kernels use; all cores that this process may use without it")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+}
+
+void add_source_flag(CLI::App* command, DeviceFlags& flags) {
+  command->add_option("--sources", flags.sources, "Sources that may offer kernels, as native,openblas; all without it")
+      ->type_name("A,B");
+}
+
+std::vector<std::string> source_names(const DeviceFlags& flags) { return split(flags.sources, ','); }
+
+Result<Device> open_device(const DeviceFlags& flags, bool measure_peaks) {
+  GS_TRY(Device device, Device::open(flags.device, {.threads = flags.threads, .measure_peaks = measure_peaks}));
+  std::vector<std::string> known;
+  for (const SourceReport& source : device.sources()) known.push_back(source.name);
+  for (const std::string& name : source_names(flags)) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    const std::vector<std::string> near = near_names(name, known);
+    return Error{"--sources",
+                 name,
+                 "is not a source",
+                 (near.empty() ? "" : "near it: " + join(near, ", ") + "; ") + "known: " + join(known, ", "),
+                 {}};
+  }
+  return device;
+}
+
+void add_store_flag(CLI::App* command, std::string& store) {
+  command->add_option("--store", store, "File of stored decisions, or none; " + Store::default_path() + " without it")
+      ->type_name("PATH|none");
+}
+
+Result<std::optional<Store>> open_store(const std::string& store) {
+  if (store == "none") return std::optional<Store>();
+  auto opened = Store::open(store.empty() ? Store::default_path() : store);
+  if (!opened) return std::move(opened).error().note("--store none goes on without stored decisions");
+  return std::optional<Store>(std::move(*opened));
+}
+
+int fail(const Error& error, ExitCode code) {
+  const Style style = standard_error().style;
+  std::cerr << tinted("error:", Tint::red, style.colour) << " " << error.text() << std::endl;
+  return code;
+}
+
+}  // namespace gemmsmith::cli

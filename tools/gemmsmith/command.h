@@ -1,0 +1,62 @@
+// What the subcommands share: exit codes, common flags, opening a device and a store, printing errors.
+#pragma once
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gemmsmith/gemm.h"
+#include "gemmsmith/result.h"
+#include "gemmsmith/store.h"
+
+namespace gemmsmith::cli {
+
+enum ExitCode : int {
+  kOk = 0,
+  kFailed = 1,         // the thing asked for failed: a check, a compilation, no kernel to be had
+  kUsage = 2,          // an option or an input that makes no sense, or cannot be read
+  kInterrupted = 130,  // by Ctrl-C; what was finished is kept and printed
+};
+
+// The chosen subcommand leaves here what is to run after parsing.
+using Chosen = std::function<int()>;
+
+void add_tune(CLI::App&, Chosen&);
+void add_explain(CLI::App&, Chosen&);
+void add_check(CLI::App&, Chosen&);
+void add_bench(CLI::App&, Chosen&);
+void add_emit(CLI::App&, Chosen&);
+void add_doctor(CLI::App&, Chosen&);
+
+// A subcommand whose flags live as long as the program runs it.
+template <class Flags>
+CLI::App* add_command(CLI::App& app, Chosen& chosen, const char* name, const char* summary,
+                      std::shared_ptr<Flags> flags, int (*run)(const Flags&)) {
+  CLI::App* command = app.add_subcommand(name, summary);
+  command->callback([&chosen, flags, run] { chosen = [flags, run] { return run(*flags); }; });
+  return command;
+}
+
+struct DeviceFlags {
+  std::string device = "cpu";
+  int threads = 0;
+  std::string sources;  // comma-separated
+};
+void add_device_flags(CLI::App*, DeviceFlags&);
+void add_source_flag(CLI::App*, DeviceFlags&);
+
+// `measure_peaks` as DeviceOptions has it. A source that the device does not have is an error with the names that it
+// has.
+Result<Device> open_device(const DeviceFlags&, bool measure_peaks);
+std::vector<std::string> source_names(const DeviceFlags&);  // empty: all
+
+void add_store_flag(CLI::App*, std::string& store);
+// Nothing for "none"; the default place for "". The store is opened, and made if it is not there.
+Result<std::optional<Store>> open_store(const std::string& store);
+
+// Prints the error to standard error and returns the code.
+int fail(const Error&, ExitCode);
+
+}  // namespace gemmsmith::cli
