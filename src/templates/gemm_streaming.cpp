@@ -68,7 +68,8 @@ Supports fits(const GemmProblem& p, bool swap) {
     return Supports::no(std::string(extent) + " = " + std::to_string(rows) + " > " + std::to_string(kMaxRows) +
                         ", the rows that fit registers");
   if ((swap ? c.a.major : c.b.major) != (swap ? Major::column : Major::row))
-    return Supports::no(swap ? "columns of A are not contiguous" : "rows of B are not contiguous");
+    return Supports::no(swap ? "columns of A are not contiguous: row_stride = " + std::to_string(p.a.row_stride)
+                             : "rows of B are not contiguous: column_stride = " + std::to_string(p.b.column_stride));
   return {};
 }
 
@@ -111,7 +112,8 @@ std::vector<StreamingConfig> space(const GemmProblem& p, const DeviceFacts& devi
 
 double predict_us(const StreamingConfig& c, const GemmProblem& p, const DeviceFacts& device) {
   const CpuModel model(device);
-  const double n = double(c.swap ? p.m : p.n), k = double(p.k), batch = double(p.batch), cores = device.threads;
+  const double n = double(c.swap ? p.m : p.n), k = double(p.k), batch = double(std::max<int64_t>(p.batch, 1)),
+               cores = device.threads;
   const double weight_bytes = n * k * bytes_of(c.swap ? p.a.type : p.b.type) * batch;
   const double vectors = double(c.nr) / (device.vector_bytes / 4);
   // The sums come and go once for every `unroll` rows; short register tiles wait for the latency of the FMA; short blocks break the

@@ -125,8 +125,10 @@ Supports fits(const GemmProblem& p, bool swap) {
   if (rows > kMaxRows)
     return Supports::no(std::string(swap ? "n" : "m") + " = " + std::to_string(rows) + " > " +
                         std::to_string(kMaxRows) + ", the rows that fit registers");
-  if (c.a.major != Major::row) return Supports::no("rows of A are not contiguous");
-  if (c.b.major != Major::column) return Supports::no("columns of B are not contiguous");
+  if (c.a.major != Major::row)
+    return Supports::no("rows of A are not contiguous: column_stride = " + std::to_string(p.a.column_stride));
+  if (c.b.major != Major::column)
+    return Supports::no("columns of B are not contiguous: row_stride = " + std::to_string(p.b.row_stride));
   return {};
 }
 
@@ -172,7 +174,7 @@ std::vector<GemvConfig> space(const GemmProblem& p, const DeviceFacts& device) {
 double predict_us(const GemvConfig& c, const GemmProblem& p, const DeviceFacts& device) {
   const CpuModel model(device);
   const DataType type = c.swap ? p.a.type : p.b.type;
-  const double n = double(c.swap ? p.m : p.n), k = double(p.k), batch = double(p.batch);
+  const double n = double(c.swap ? p.m : p.n), k = double(p.k), batch = double(std::max<int64_t>(p.batch, 1));
   const double lanes = device.vector_bytes / 4.0 * (c.dot ? 4.0 / bytes_of(type) : 1);
   // Few sums wait for the latency of the FMA; loads and conversions of A are shared by nr columns; then sums across vectors.
   const double waits = std::max(1.0, 8.0 / (c.mr * c.nr));

@@ -3,6 +3,7 @@
 #pragma once
 #include <algorithm>
 #include <functional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -59,7 +60,9 @@ KernelTemplate make_template(std::string name, std::string device_kind,
                              void (*stage)(KernelBuilder&, const Config&, const GemmClass&)) {
   auto configs = [=](const GemmProblem& p, const DeviceFacts& device) {
     std::vector<ScoredConfig> out;
+    std::set<std::string> seen;  // small problems clamp many blocks to the same size
     for (const Config& config : space(p, device)) {
+      if (!seen.insert(print_config(config)).second) continue;
       const Supports allowed = legal(config, p, device);
       out.push_back({print_config(config), allowed ? predict_us(config, p, device) : 0, allowed.reason});
     }

@@ -85,7 +85,7 @@ std::string describe(const RotationPlan& plan, int64_t operand_bytes, int64_t la
                                     print_bytes(double(plan.copies) * double(operand_bytes)));
   if (last_level_bytes == 0) return concat("operands in ", copies, "; size of the last-level cache not known");
   if (plan.cold) return concat("operands cold: ", copies);
-  return concat("operands partly warm: ", copies, ", less than twice the last-level cache of ",
+  return concat("operands partly warm: ", copies, ", less than four times the last-level cache of ",
                 print_bytes(double(last_level_bytes)), " because memory is limited");
 }
 
@@ -100,7 +100,7 @@ Result<RotationPlan> plan_rotation(int64_t operand_bytes, int64_t last_level_byt
                  {}};
   RotationPlan plan;
   if (operand_bytes == 0) return plan;
-  const int64_t wanted = std::max<int64_t>(1, (2 * last_level_bytes + operand_bytes - 1) / operand_bytes);
+  const int64_t wanted = std::max<int64_t>(1, (4 * last_level_bytes + operand_bytes - 1) / operand_bytes);
   const int64_t room = limit_bytes / operand_bytes - 1;
   plan.shared = room == 0;
   plan.copies = std::max<int64_t>(1, std::min(wanted, room));

@@ -35,11 +35,15 @@ std::optional<CandidateState> candidate_state_named(std::string_view name) {
 }
 
 const CandidateReport* TuneReport::best_of(const std::string& source) const {
+  // Those that stayed to the end were sampled side by side; the median of two samples of one that did not is no match for theirs.
+  const auto stayed = [](const CandidateReport& c) {
+    return c.state == CandidateState::won || c.state == CandidateState::measured;
+  };
   const CandidateReport* best = nullptr;
   for (const CandidateReport& c : candidates) {
     if (c.source != source || !c.timing || !c.accuracy || !c.accuracy->passed || c.state == CandidateState::failed)
       continue;
-    if (!best || c.timing->median_us < best->timing->median_us) best = &c;
+    if (!best || (stayed(c) == stayed(*best) ? c.timing->median_us < best->timing->median_us : stayed(c))) best = &c;
   }
   return best;
 }

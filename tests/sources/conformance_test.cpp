@@ -13,7 +13,7 @@
 namespace gemmsmith {
 namespace {
 
-constexpr int kCases = 600;
+constexpr int kCases = 100;  // of a shard
 
 std::string first_lines(const std::vector<std::string>& lines) {
   std::string text = concat(lines.size(), " violations");
@@ -23,8 +23,12 @@ std::string first_lines(const std::vector<std::string>& lines) {
 
 // ---- every source
 
-TEST(Conformance, every_source_keeps_its_promises) {
-  const std::vector<ConformanceCase> cases = conformance_cases(kCases, 1);
+// In shards, so that several cores can share them.
+class Conformance : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Shards, Conformance, testing::Range(0, 6));
+
+TEST_P(Conformance, every_source_keeps_its_promises) {
+  const std::vector<ConformanceCase> cases = conformance_cases(kCases, uint64_t(GetParam() + 1));
   for (const std::unique_ptr<Source>& source : sources_under_test()) {
     SCOPED_TRACE(source->name());
     EXPECT_FALSE(source->version().empty());
