@@ -16,16 +16,35 @@
 
 namespace gemmsmith::onednn {
 
-#define GEMMSMITH_ONEDNN_FUNCTIONS(X)                                                                                 \
-  X(version)                                                                                                          \
-  X(engine_create)                                                                                                    \
-  X(engine_destroy)                                                                                                   \
-  X(stream_create) X(stream_destroy) X(stream_wait) X(memory_desc_init_by_strides) X(memory_create) X(memory_destroy) \
-      X(memory_set_data_handle) X(matmul_desc_init) X(primitive_attr_create) X(primitive_attr_destroy)                \
-          X(primitive_attr_set_output_scales) X(primitive_attr_set_post_ops) X(post_ops_create) X(post_ops_destroy)   \
-              X(post_ops_append_sum) X(post_ops_append_eltwise) X(post_ops_append_binary) X(primitive_desc_create)    \
-                  X(primitive_desc_destroy) X(primitive_desc_query) X(primitive_create) X(primitive_destroy)          \
-                      X(primitive_execute)
+// clang-format off: one a line, which clang-format folds differently each time
+#define GEMMSMITH_ONEDNN_FUNCTIONS(X) \
+  X(version) \
+  X(engine_create) \
+  X(engine_destroy) \
+  X(stream_create) \
+  X(stream_destroy) \
+  X(stream_wait) \
+  X(memory_desc_init_by_strides) \
+  X(memory_create) \
+  X(memory_destroy) \
+  X(memory_set_data_handle) \
+  X(matmul_desc_init) \
+  X(primitive_attr_create) \
+  X(primitive_attr_destroy) \
+  X(primitive_attr_set_output_scales) \
+  X(primitive_attr_set_post_ops) \
+  X(post_ops_create) \
+  X(post_ops_destroy) \
+  X(post_ops_append_sum) \
+  X(post_ops_append_eltwise) \
+  X(post_ops_append_binary) \
+  X(primitive_desc_create) \
+  X(primitive_desc_destroy) \
+  X(primitive_desc_query) \
+  X(primitive_create) \
+  X(primitive_destroy) \
+  X(primitive_execute)
+// clang-format on
 
 // The functions, an engine for this CPU and a stream. Never unloaded: OpenMP keeps threads in it.
 class Api {

@@ -61,9 +61,10 @@ std::string verdict(const TuneReport& report) {
   text += field("margin", margins(report)) + field("decision", report.decision);
   if (best->accuracy) {
     const Accuracy& accuracy = *best->accuracy;
-    text += field("accuracy", "relative error " + format_error(accuracy.max_rel) + " of " +
-                                  format_error(accuracy.allowed_rel) + " allowed, " +
-                                  plural(accuracy.compared, "element") + " compared with float64");
+    text += field("accuracy", "relative error " + format_error(accuracy.max_rel) + "; " +
+                                  plural(accuracy.compared, "element") +
+                                  " compared with float64, the nearest to its tolerance at " +
+                                  format_digits(100 * accuracy.worst) + "% of it");
   }
   return text;
 }
