@@ -39,6 +39,7 @@ std::vector<Entry> build_all(const std::vector<Source*>& sources, const DeviceFa
     if (candidates.empty()) {
       fail(result, "the source supports the problem and has no candidate for it");
       entries.push_back({std::move(result), nullptr, {}});
+      continue;
     }
     const size_t most = options.configs_per_source > 0 ? size_t(options.configs_per_source) : candidates.size();
     if (candidates.size() > most) candidates.resize(most);

@@ -113,7 +113,7 @@ Int KernelBuilder::share(Int n, int unit, Where at) {
 
 Tensor KernelBuilder::scratch(Kind kind, const Layout& layout, Int core, Where at) {
   const Scope scope("scratch", at);
-  const Tensor nothing({Kind::pointer, 1, nullptr, 0, 0}, kind, staged(layout));
+  Tensor nothing({Kind::pointer, 1, nullptr, 0, 0}, kind, staged(layout));
   if (auto valid = validate(layout); !valid.ok()) {
     op::fail(at, std::move(valid).error());
     return nothing;

@@ -206,7 +206,7 @@ Tensor Tensor::recast(Kind to, Where at) const {
     return *this;
   }
   std::vector<BasicMode<Int>> modes = layout_.modes;
-  const BasicMode<Int> contiguous_mode = modes[size_t(mode)];
+  const BasicMode<Int>& contiguous_mode = layout_.modes[size_t(mode)];
   const auto extent = contiguous_mode[0].extent.constant();
   if (to_bytes > from_bytes) {
     const int64_t ratio = to_bytes / from_bytes;

@@ -184,7 +184,7 @@ double predict_us(const PackedConfig& c, const GemmProblem& p, const DeviceFacts
   const CpuModel model(device);
   const double m = double(c.swap ? p.n : p.m), n = double(c.swap ? p.m : p.n), k = double(p.k),
                batch = double(std::max<int64_t>(p.batch, 1));
-  const double cores = device.threads, lanes = device.vector_bytes / 4, vectors = c.nr / lanes;
+  const double cores = device.threads, lanes = device.vector_bytes / 4.0, vectors = c.nr / lanes;
   // The multiply: padded to register tiles, limited by loads (mr broadcasts and the row of B) where they outweigh the FMAs.
   const double row_parts = c.split_rows ? std::max(1.0, cores / batch) : 1,
                column_parts = c.split_rows ? 1 : std::max(1.0, cores / batch);

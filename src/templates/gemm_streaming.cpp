@@ -115,7 +115,7 @@ double predict_us(const StreamingConfig& c, const GemmProblem& p, const DeviceFa
   const double n = double(c.swap ? p.m : p.n), k = double(p.k), batch = double(std::max<int64_t>(p.batch, 1)),
                cores = device.threads;
   const double weight_bytes = n * k * bytes_of(c.swap ? p.a.type : p.b.type) * batch;
-  const double vectors = double(c.nr) / (device.vector_bytes / 4);
+  const double vectors = c.nr / (device.vector_bytes / 4.0);
   // The sums come and go once for every `unroll` rows; short register tiles wait for the latency of the FMA; short blocks break the
   // stream of B's rows.
   const double sums = n * k / c.unroll * c.mr * 8 * batch / cores / (2 * model.l2_bytes_per_us());

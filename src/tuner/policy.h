@@ -17,7 +17,8 @@ struct SearchPolicy {
   double sample_us = 200;        // a sample is as many calls as take this long: the timer then costs well under 0.1 %
   int max_repeats = 2000;        // calls in a sample
   int screening_samples = 2;
-  double hopeless_ratio = 3;  // a first sample beyond this times the leader's upper bound ends a candidate
+  double hopeless_ratio = 3;        // first samples beyond this times the leader's upper bound end a candidate
+  double second_look_us = 250'000;  // a first sample of less than this is taken twice before it may do so
 
   // Successive halving over those that passed screening, and the final.
   double few_samples_guard = 0.1;  // fewer than 6 samples give no 95 % interval: eliminate only beyond this much more

@@ -170,7 +170,7 @@ TEST(Explain, PrintsTheWholeReport) {
           "margin     +35% over openblas default\n"
           "           112x over reference float64\n"
           "decision   fastest, and its interval is apart from all others\n"
-          "accuracy   relative error 2e-03; 4096 elements compared with float64, the nearest to its tolerance at 25% "
+          "accuracy   relative error 2e-03; 4096 elements compared with float64, the nearest to its tolerance at 25.0% "
           "of it\n"
           "\n"
           "source     version  what it offered\n"

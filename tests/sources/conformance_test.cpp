@@ -202,9 +202,9 @@ TEST(ConformanceSuite, checks_every_candidate_and_their_names) {
 // ---- the cases: what they have to contain
 
 TEST(ConformanceCases, are_deterministic_and_reach_the_edges) {
-  const std::vector<ConformanceCase> cases = conformance_cases(kCases, 1);
-  const std::vector<ConformanceCase> again = conformance_cases(kCases, 1);
-  ASSERT_EQ(int(cases.size()), kCases);
+  const std::vector<ConformanceCase> cases = conformance_cases(6 * kCases, 1);
+  const std::vector<ConformanceCase> again = conformance_cases(6 * kCases, 1);
+  ASSERT_EQ(int(cases.size()), 6 * kCases);
   int empty = 0, no_depth = 0, one_row = 0, broadcast = 0, negative = 0, batched = 0, nan = 0, fused = 0, no_alpha = 0;
   for (size_t i = 0; i < cases.size(); ++i) {
     const GemmProblem& p = cases[i].problem;

@@ -185,13 +185,14 @@ TEST(Search, MarginIsOverTheBestOtherSource) {
             "time ratio to the winner 1.250x [1.250x, 1.250x] in 9 pairs");
 }
 
-TEST(Search, HopelessCandidatesCostOneSample) {
+TEST(Search, HopelessCandidatesCostTwoSamplesOrOneLongOne) {
   World w;
   w.bench.noise = 0;
   w.add("native", {script("a", 1000)});
-  w.add("slow", {script("default", 1000), script("x", 50'000)});
+  w.add("slow", {script("default", 1000), script("x", 50'000), script("long", 500'000)});
   w.search();
-  EXPECT_EQ(std::count(w.bench.log.begin(), w.bench.log.end(), "slow x"), 1);
+  EXPECT_EQ(std::count(w.bench.log.begin(), w.bench.log.end(), "slow x"), 2);
+  EXPECT_EQ(std::count(w.bench.log.begin(), w.bench.log.end(), "slow long"), 1);
 }
 
 TEST(Search, SamplesAreLongEnoughAndTimesArePerCall) {

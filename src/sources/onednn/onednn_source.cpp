@@ -17,7 +17,6 @@ namespace {
 using onednn::Api;
 using onednn::Matmul;
 using onednn::MatmulPlan;
-using onednn::PostOp;
 
 constexpr const char* kFused = "matmul";
 constexpr const char* kWithPass = "matmul + epilogue pass";
