@@ -68,7 +68,7 @@ Result<std::unique_ptr<CodeGenerator>> CodeGenerator::create(FeaturesLimit limit
     *builder = llvm::orc::JITTargetMachineBuilder(builder->getTargetTriple());
     builder->setCPU(limit == FeaturesLimit::avx2 ? "x86-64-v3" : "x86-64-v4");
   }
-  builder->setCodeGenOptLevel(llvm::CodeGenOptLevel::Aggressive);
+  builder->setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
   // LLVM's default for JITs is the large code model, whose constants and calls go through 64-bit immediates.
   builder->setRelocationModel(llvm::Reloc::PIC_);
   builder->setCodeModel(llvm::CodeModel::Small);
