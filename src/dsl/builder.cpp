@@ -72,7 +72,7 @@ Tensor KernelBuilder::input(const InputArg& input, const std::string& rows, cons
 Output KernelBuilder::output(const OutputArg& arg, Where at) {
   const Scope scope("output", at);
   const bool plain = !arg.alpha && !arg.beta && arg.epilogue.is_accumulator() && arg.d.type == arg.acc;
-  Output out(matrix(arg.d, at), expand(arg.epilogue), plain);
+  Output out(matrix(arg.d, at), arg.epilogue, plain);
   if (arg.alpha) out.alpha_.emplace(scalar("alpha"));
   if (arg.beta) {
     out.beta_.emplace(scalar("beta"));

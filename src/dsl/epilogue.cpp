@@ -4,6 +4,7 @@
 #include <map>
 
 #include "dsl/ops.h"
+#include "expr/linear.h"
 
 namespace gemmsmith {
 
@@ -32,82 +33,82 @@ Output Output::exactly(const Coord& shape, Where at) const {
 
 namespace {
 
-// Evaluates an expanded expression on vectors of f32.
-struct Evaluator {
-  const Vec& accumulator;
-  std::function<Vec(const Expr&)> input;
-  Where at;
+// One step of a linearized expression on vectors of f32, given its operands.
+class StepLowering {
+ public:
+  StepLowering(const Expr& expr, std::vector<Vec> operands, const Vec& accumulator, Where at)
+      : e_(expr), operands_(std::move(operands)), accumulator_(accumulator), at_(at) {}
 
-  Vec number(double x) const { return like(accumulator, x); }
-
-  // A condition as a mask. Any number is true unless it is 0; NaN is true, as in C.
-  Vec condition(const Expr& e) const {
-    if (e.kind() == Expr::Kind::compare) return comparison(e);
-    return compare(Compare::not_equal, {operator()(e), at}, number(0));
+  // Not of inputs.
+  Vec value() const {
+    switch (e_.kind()) {
+      case Expr::Kind::constant:
+        return number(e_.number());
+      case Expr::Kind::unary:
+        return -operand(0);
+      case Expr::Kind::binary:
+        return binary();
+      case Expr::Kind::compare:
+        return select({comparison(), at_}, number(1), number(0));
+      case Expr::Kind::where:  // any number is true unless it is 0; NaN is true, as in C
+        return select({compare(Compare::not_equal, operand(0), number(0)), at_}, operands_[1], operands_[2]);
+      case Expr::Kind::cast:
+        return cast();
+      case Expr::Kind::call:
+        return call();
+      case Expr::Kind::accumulator:
+      case Expr::Kind::input:
+        break;
+    }
+    return accumulator_;
   }
-  Vec comparison(const Expr& e) const {
+
+ private:
+  VecArg operand(size_t i) const { return {operands_[i], at_}; }
+  Vec number(double x) const { return like(accumulator_, x); }
+
+  Vec comparison() const {
     static const std::map<Expr::Op, Compare> hows = {
         {Expr::Op::less, Compare::less},       {Expr::Op::less_equal, Compare::less_equal},
         {Expr::Op::greater, Compare::greater}, {Expr::Op::greater_equal, Compare::greater_equal},
         {Expr::Op::equal, Compare::equal},     {Expr::Op::not_equal, Compare::not_equal}};
-    return compare(hows.at(e.op()), {operator()(e.children()[0]), at}, {operator()(e.children()[1]), at});
+    return compare(hows.at(e_.op()), operand(0), operand(1));
   }
-  Vec binary(const Expr& e) const {
-    const VecArg x(operator()(e.children()[0]), at), y(operator()(e.children()[1]), at);
-    switch (e.op()) {
+  Vec binary() const {
+    switch (e_.op()) {
       case Expr::Op::add:
-        return x + y;
+        return operand(0) + operand(1);
       case Expr::Op::sub:
-        return x - y;
+        return operand(0) - operand(1);
       case Expr::Op::mul:
-        return x * y;
+        return operand(0) * operand(1);
       default:
-        return x / y;
+        return operand(0) / operand(1);
     }
   }
-  Vec call(const Expr& e) const {
+  Vec call() const {
     static const std::map<std::string, Math> functions = {
         {"exp", Math::exp},   {"tanh", Math::tanh},   {"erf", Math::erf}, {"log", Math::log},
         {"sqrt", Math::sqrt}, {"rsqrt", Math::rsqrt}, {"abs", Math::abs}, {"floor", Math::floor}};
-    const auto arguments = e.children();
-    const VecArg x(operator()(arguments[0]), at);
-    if (e.name() == "min") return min(x, {operator()(arguments[1]), at});
-    if (e.name() == "max") return max(x, {operator()(arguments[1]), at});
-    if (const auto f = functions.find(e.name()); f != functions.end()) return math(f->second, x);
-    op::fail(at, "function " + e.name() + "() in an epilogue", "has no lowering",
+    if (e_.name() == "min") return min(operand(0), operand(1));
+    if (e_.name() == "max") return max(operand(0), operand(1));
+    if (const auto f = functions.find(e_.name()); f != functions.end()) return math(f->second, operand(0));
+    op::fail(at_, "function " + e_.name() + "() in an epilogue", "has no lowering",
              "define it as an expression of others");
-    return x.v;
-  }
-  Vec operator()(const Expr& e) const {
-    switch (e.kind()) {
-      case Expr::Kind::accumulator:
-        return accumulator;
-      case Expr::Kind::constant:
-        return number(e.number());
-      case Expr::Kind::input:
-        return input(e);
-      case Expr::Kind::unary:
-        return -VecArg(operator()(e.children()[0]), at);
-      case Expr::Kind::binary:
-        return binary(e);
-      case Expr::Kind::compare:
-        return select({comparison(e), at}, number(1), number(0));
-      case Expr::Kind::where:
-        return select({condition(e.children()[0]), at}, operator()(e.children()[1]), operator()(e.children()[2]));
-      case Expr::Kind::cast:
-        return cast(e);
-      case Expr::Kind::call:
-        return call(e);
-    }
-    return accumulator;
+    return operands_[0];
   }
   // Rounds to the type and goes on in f32. f64 is wider than what is computed in.
-  Vec cast(const Expr& e) const {
-    const Vec x = operator()(e.children()[0]);
-    if (e.type() == DataType::f32 || e.type() == DataType::f64) return x;
-    return convert({convert({x, at}, e.type()), at}, Kind::f32);
+  Vec cast() const {
+    if (e_.type() == DataType::f32 || e_.type() == DataType::f64) return operands_[0];
+    return convert({convert(operand(0), e_.type()), at_}, Kind::f32);
   }
+
+  const Expr& e_;
+  std::vector<Vec> operands_;
+  const Vec& accumulator_;
+  Where at_;
 };
+
 }  // namespace
 
 void Output::store(const Coord& coordinate, VecArg acc) const {
@@ -121,13 +122,21 @@ void Output::store(const Coord& coordinate, VecArg acc) const {
   std::optional<Vec> x(std::in_place, convert(acc, Kind::f32));
   if (alpha_) x.emplace(VecArg(*x, acc.at) * broadcast({*alpha_, acc.at}, lanes));
   if (c_) x.emplace(fma({broadcast({*beta_, acc.at}, lanes), acc.at}, load(*c_), *x));
-  const auto input = [&](const Expr& e) -> Vec {
+  const auto input = [&](const std::string& name) -> Vec {
     for (const Input& i : inputs_)
-      if (i.name == e.name()) return load(i.tensor);
-    op::fail(acc.at, "input \"" + e.name() + "\" of the epilogue", "is bound to nothing");
+      if (i.name == name) return load(i.tensor);
+    op::fail(acc.at, "input \"" + name + "\" of the epilogue", "is bound to nothing");
     return *x;
   };
-  d_.store_along(mode, coordinate, {Evaluator{*x, input, acc.at}(epilogue_), acc.at});
+  std::vector<Vec> values;  // of the steps: what an expression uses twice is computed once
+  for (const LinearExpr::Step& step : linearize(epilogue_).steps) {
+    std::vector<Vec> operands;
+    for (size_t i = 0; i < step.expr.children().size(); ++i) operands.push_back(values[size_t(step.operands[i])]);
+    values.push_back(step.expr.kind() == Expr::Kind::input
+                         ? input(step.expr.name())
+                         : StepLowering(step.expr, std::move(operands), *x, acc.at).value());
+  }
+  d_.store_along(mode, coordinate, {values.back(), acc.at});
 }
 
 }  // namespace gemmsmith

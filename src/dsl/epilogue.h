@@ -41,7 +41,7 @@ class Output {
   template <class F>
   Output mapped(F view) const;
   Tensor d_;
-  Expr epilogue_;  // expanded: primitives only
+  Expr epilogue_;
   bool plain_;
   std::optional<Tensor> c_;
   std::optional<Vec> alpha_, beta_;

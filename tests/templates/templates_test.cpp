@@ -98,6 +98,10 @@ std::vector<TemplateCase> cases() {
   packed("packed_f32_column_major_d", "gemm_packed mr=8 nr=32 mc=16 nc=64 kc=32 mb=32 swap=1",
          "dtype=f32 d=f32:col epilogue=acc + bias[n] * aux[m,n]");
   packed("packed_f32_epilogue", kPacked, "dtype=f32 epilogue=gelu(acc + bias[n]) * aux[m,n] + r[m] - s");
+  // Walked as a tree, this would be 3^24 operations.
+  std::string deep = "acc";
+  for (int i = 0; i < 24; ++i) deep = "silu(" + deep + ")";
+  out.push_back({"packed_f32_deep_epilogue", kPacked, "dtype=f32 epilogue=" + deep, {9}, {33}, {3}});
   packed("packed_bf16", kPacked, "dtype=bf16");
   packed("packed_bf16_weights", kPacked, "dtype=bf16 b=bf16:col epilogue=silu(acc + bias[n])");
   packed("packed_bf16_dot", "gemm_packed mr=8 nr=32 mc=16 nc=64 kc=32 mb=32 dot=1", "dtype=bf16");
