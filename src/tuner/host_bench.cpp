@@ -11,6 +11,8 @@
 namespace gemmsmith {
 namespace {
 
+// Of operands of a few bytes, copies that fill a cache would be millions, each with its alignment and its arguments.
+constexpr int64_t kMaxCopies = 4096;
 constexpr int64_t kAlignmentBytes = 64;  // what allocators give to large blocks, so kernels see nothing better here
 
 // An operand in memory: where a set keeps it, and how to point into it.
@@ -86,7 +88,8 @@ std::string describe(const RotationPlan& plan, int64_t operand_bytes, int64_t la
   if (last_level_bytes == 0) return concat("operands in ", copies, "; size of the last-level cache not known");
   if (plan.cold) return concat("operands cold: ", copies);
   return concat("operands partly warm: ", copies, ", less than four times the last-level cache of ",
-                print_bytes(double(last_level_bytes)), " because memory is limited");
+                print_bytes(double(last_level_bytes)),
+                plan.copies == kMaxCopies ? " because the problem is tiny" : " because memory is limited");
 }
 
 }  // namespace
@@ -103,7 +106,7 @@ Result<RotationPlan> plan_rotation(int64_t operand_bytes, int64_t last_level_byt
   const int64_t wanted = std::max<int64_t>(1, (4 * last_level_bytes + operand_bytes - 1) / operand_bytes);
   const int64_t room = limit_bytes / operand_bytes - 1;
   plan.shared = room == 0;
-  plan.copies = std::max<int64_t>(1, std::min(wanted, room));
+  plan.copies = std::max<int64_t>(1, std::min({wanted, room, kMaxCopies}));
   plan.cold = plan.copies >= wanted;
   return plan;
 }
