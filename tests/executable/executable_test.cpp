@@ -14,7 +14,7 @@ namespace {
 using Json = nlohmann::json;
 using Words = std::vector<std::string>;
 
-const Words kCommands = {"tune", "explain", "check", "bench", "emit", "doctor"};
+const Words kCommands = {"tune", "explain", "check", "bench", "emit", "doctor", "store"};
 
 // A folder of its own for each test, with a store in it.
 class Executable : public testing::Test {
@@ -52,12 +52,12 @@ TEST_F(Executable, HelpHasExamplesForEveryCommand) {
 }
 
 TEST_F(Executable, UsageErrorsHaveFivePartsAndExitWith2) {
-  const std::string known = "known: tune, explain, check, bench, emit, doctor";
+  const std::string known = "known: tune, explain, check, bench, emit, doctor, store";
   const struct {
     Words arguments;
     std::string error;
   } cases[] = {
-      {{}, "gemmsmith: no command is given; one of tune, explain, check, bench, emit, doctor; see gemmsmith --help"},
+      {{}, "gemmsmith: no command is given; one of tune, explain, check, bench, emit, doctor, store; see gemmsmith --help"},
       {{"tun"}, "gemmsmith: tun is not a command; near it: tune; " + known},
       {{"compile"}, "gemmsmith: compile is not a command; " + known},
       {{"tune", "8x8x8", "--bugdet", "1s"},
