@@ -17,11 +17,12 @@ Status check_pages(const Database& db, std::vector<Error>& findings) {
     if (!row) return Done{};
     std::string said = check.text();
     if (said != "ok")
-      findings.push_back({concat("store ", db.path()),
-                          {},
-                          concat("SQLite's integrity check says: ", said),
-                          "export what can be read, move the file away and import it into a new one",
-                          {}});
+      findings.push_back(
+          {concat("store ", db.path()),
+           {},
+           concat("SQLite's integrity check says: ", said),
+           "drop damaged decisions with gemmsmith store gc --damaged, export the rest and import it into a new store",
+           {}});
   }
 }
 
