@@ -39,6 +39,11 @@ Result<bool> Statement::step() {
   return false;
 }
 
+void Statement::reset() {
+  sqlite3_reset(statement_.get());
+  parameter_ = column_ = 0;
+}
+
 std::string Statement::text() {
   const unsigned char* bytes = sqlite3_column_text(statement_.get(), column_);
   const int size = sqlite3_column_bytes(statement_.get(), column_++);
@@ -55,11 +60,11 @@ double Statement::real() {
 
 bool Statement::next_is_null() const { return sqlite3_column_type(statement_.get(), column_) == SQLITE_NULL; }
 
-Result<std::unique_ptr<Database>> Database::open(const std::string& path) {
-  std::unique_ptr<Database> database(new Database(path));
+Result<std::unique_ptr<Database>> Database::open(const std::string& path, double wait_seconds) {
+  std::unique_ptr<Database> database(new Database(path, wait_seconds));
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
   if (sqlite3_open_v2(path.c_str(), &database->handle_, flags, nullptr) != SQLITE_OK) return database->error();
-  sqlite3_busy_timeout(database->handle_, 10'000);
+  sqlite3_busy_timeout(database->handle_, int(wait_seconds * 1e3));
   return database;
 }
 
@@ -80,11 +85,32 @@ Result<int64_t> Database::integer(std::string_view sql) const {
   return row ? statement.integer() : 0;
 }
 
+Result<std::vector<int64_t>> Database::integers(std::string_view sql) const {
+  GS_TRY(Statement statement, prepare(sql));
+  std::vector<int64_t> values;
+  for (;;) {
+    GS_TRY(const bool row, statement.step());
+    if (!row) return values;
+    values.push_back(statement.integer());
+  }
+}
+
 Error Database::error() const {
   Error error;
   error.where = concat("store ", path_);
   error.limit = handle_ ? concat("SQLite says: ", sqlite3_errmsg(handle_)) : "not enough memory for SQLite";
-  switch (handle_ ? sqlite3_errcode(handle_) : SQLITE_NOMEM) {
+  const int code = handle_ ? sqlite3_extended_errcode(handle_) : SQLITE_NOMEM;
+  switch (code) {
+    case SQLITE_IOERR_LOCK:
+    case SQLITE_IOERR_UNLOCK:
+    case SQLITE_IOERR_RDLOCK:
+    case SQLITE_IOERR_CHECKRESERVEDLOCK:
+      error.remedy = "its file system does not lock files; name a store on a local disk with GEMMSMITH_STORE";
+      return error;
+    default:
+      break;
+  }
+  switch (code & 0xff) {
     case SQLITE_NOTADB:
     case SQLITE_CORRUPT:
       error.remedy = "it is damaged or no store; move it away to begin a new one, or name another with GEMMSMITH_STORE";
@@ -97,7 +123,10 @@ Error Database::error() const {
       break;
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      error.remedy = "another process has been writing for 10 s; end it or try again";
+      error.remedy = concat("another process has been writing for ", wait_seconds_, " s; end it or try again");
+      break;
+    case SQLITE_PROTOCOL:
+      error.remedy = "its file system does not lock files; name a store on a local disk with GEMMSMITH_STORE";
       break;
     case SQLITE_FULL:
       error.remedy = "free space on its disk, or name another with GEMMSMITH_STORE";
@@ -121,6 +150,15 @@ Status Transaction::commit() {
   GS_CHECK(database_->execute("COMMIT"));
   database_ = nullptr;
   return Done{};
+}
+
+Result<Snapshot> Snapshot::begin(const Database& database) {
+  GS_CHECK(database.execute("BEGIN"));
+  return Snapshot(database);
+}
+
+Snapshot::~Snapshot() {
+  if (database_) (void)database_->execute("COMMIT");
 }
 
 }  // namespace gemmsmith

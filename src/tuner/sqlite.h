@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "gemmsmith/result.h"
 
@@ -29,6 +30,7 @@ class Statement {
 
   // True: there is a row. False: the end; the statement is ready to be bound and stepped again.
   Result<bool> step();
+  void reset();  // leaves the row that it stands on, so that tables may be changed; for a statement that will be reused
 
   std::string text();
   int64_t integer();
@@ -49,8 +51,8 @@ class Statement {
 
 class Database {
  public:
-  // Opens or creates a file, or ":memory:". Waits up to 10 s where another process is writing.
-  static Result<std::unique_ptr<Database>> open(const std::string& path);
+  // Opens or creates a file, or ":memory:". Waits up to `wait_seconds` where another process is writing.
+  static Result<std::unique_ptr<Database>> open(const std::string& path, double wait_seconds);
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
   ~Database() { sqlite3_close(handle_); }
@@ -58,13 +60,15 @@ class Database {
   const std::string& path() const { return path_; }
   Status execute(const std::string& sql) const;  // one statement or several, results are dropped
   Result<Statement> prepare(std::string_view sql) const;
-  Result<int64_t> integer(std::string_view sql) const;  // of the first column of the first row
+  Result<int64_t> integer(std::string_view sql) const;                // of the first column of the first row
+  Result<std::vector<int64_t>> integers(std::string_view sql) const;  // of the first column of all rows
   int64_t last_row() const { return sqlite3_last_insert_rowid(handle_); }
   Error error() const;  // of the last call that failed
 
  private:
-  explicit Database(std::string path) : path_(std::move(path)) {}
+  Database(std::string path, double wait_seconds) : path_(std::move(path)), wait_seconds_(wait_seconds) {}
   std::string path_;
+  double wait_seconds_;
   sqlite3* handle_ = nullptr;
 };
 
@@ -78,6 +82,18 @@ class Transaction {
 
  private:
   explicit Transaction(const Database& database) : database_(&database) {}
+  const Database* database_;
+};
+
+// What is read while it lives is of one moment, whatever other processes write. Not within a Transaction.
+class Snapshot {
+ public:
+  static Result<Snapshot> begin(const Database&);
+  Snapshot(Snapshot&& other) noexcept : database_(std::exchange(other.database_, nullptr)) {}
+  ~Snapshot();
+
+ private:
+  explicit Snapshot(const Database& database) : database_(&database) {}
   const Database* database_;
 };
 

@@ -34,7 +34,17 @@ Result<Lookup> look_up(const TuneRequest& request, const Provenance& now, const 
     return lookup;
   }
   const std::string reason = why_not(*lookup.report, now, request.options.retune);
-  if (!reason.empty()) lookup.note = note(*lookup.report, reason);
+  if (reason.empty()) return lookup;
+  // One before it may hold: versions that were changed back, or a store that was merged with those of other versions.
+  // If they cannot be read it does not matter: what is measured now takes their place.
+  auto history = store.history(request.problem, now.device);
+  if (!history.ok()) history = std::vector<TuneReport>();
+  for (TuneReport& earlier : *history) {
+    if (!why_not(earlier, now, request.options.retune).empty()) continue;
+    lookup.report = std::move(earlier);
+    return lookup;
+  }
+  lookup.note = note(*lookup.report, reason);
   return lookup;
 }
 

@@ -14,7 +14,7 @@ namespace {
 using Json = nlohmann::json;
 using Words = std::vector<std::string>;
 
-const Words kCommands = {"tune", "explain", "check", "bench", "emit", "doctor"};
+const Words kCommands = {"tune", "explain", "check", "bench", "emit", "doctor", "store"};
 
 // A folder of its own for each test, with a store in it.
 class Executable : public testing::Test {
@@ -52,12 +52,13 @@ TEST_F(Executable, HelpHasExamplesForEveryCommand) {
 }
 
 TEST_F(Executable, UsageErrorsHaveFivePartsAndExitWith2) {
-  const std::string known = "known: tune, explain, check, bench, emit, doctor";
+  const std::string known = "known: tune, explain, check, bench, emit, doctor, store";
   const struct {
     Words arguments;
     std::string error;
   } cases[] = {
-      {{}, "gemmsmith: no command is given; one of tune, explain, check, bench, emit, doctor; see gemmsmith --help"},
+      {{},
+       "gemmsmith: no command is given; one of tune, explain, check, bench, emit, doctor, store; see gemmsmith --help"},
       {{"tun"}, "gemmsmith: tun is not a command; near it: tune; " + known},
       {{"compile"}, "gemmsmith: compile is not a command; " + known},
       {{"tune", "8x8x8", "--bugdet", "1s"},
@@ -124,6 +125,59 @@ TEST_F(Executable, TunesOnceAndThenAnswersFromTheStore) {
   const std::string config = report["candidates"][winner]["config"];
   EXPECT_NE(explained.out.find(config), std::string::npos) << explained.out;
   EXPECT_NE(explained.out.find("read from the store"), std::string::npos) << explained.out;
+}
+
+TEST_F(Executable, StoresAreListedExchangedAndCleaned) {
+  const std::string other = path("other.sqlite"), lines = path("decisions.jsonl");
+  ASSERT_EQ(run_gemmsmith({"tune", "8x8x8", "--budget", "500ms", "--store", store()}).code, 0);
+  const auto run = [&](Words words) {
+    words.insert(words.begin(), "store");
+    const Ran ran = run_gemmsmith(words);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_EQ(ran.err, "");
+    return ran.out;
+  };
+  EXPECT_EQ(Json::parse(run({"list", "--here", "--store", store(), "--json"})).size(), 1u);
+  EXPECT_NE(run({"show", "8x8x8", "--store", store()}).find("winner"), std::string::npos);
+  EXPECT_EQ(run({"export", "--store", store(), "-o", lines}), "");
+  EXPECT_EQ(run({"import", lines, "--store", other}), "1 decision added, 0 were there already\n");
+  EXPECT_EQ(run({"merge", other, "--store", store()}), "0 decisions added, 1 was there already\n");
+  EXPECT_EQ(run({"diff", other, "--store", store()}), "no differences\n");
+  EXPECT_EQ(run({"diff", other, "--store", store(), "--json"}), "[]\n");
+  EXPECT_EQ(run({"verify", "--store", other}), other + " is sound\n");
+  EXPECT_TRUE(run({"gc", "--store", other, "--older-than", "90d"}).starts_with("0 decisions dropped, 1 kept, "));
+  EXPECT_EQ(Json::parse(run({"gc", "--store", other, "--dry-run", "--json"}))["kept"], 1);
+}
+
+TEST_F(Executable, StoreErrorsHaveFivePartsToo) {
+  const std::string commands = "list, show, diff, export, import, merge, verify, gc", none = path("none.sqlite");
+  const struct {
+    Words arguments;
+    int code;
+    std::string error;
+  } cases[] = {
+      {{"store"}, 2, "gemmsmith store: no command is given; one of " + commands + "; see gemmsmith store --help"},
+      {{"store", "lst"}, 2, "gemmsmith store: lst is not a command; near it: list; known: " + commands},
+      {{"store", "list", "--jsn"},
+       2,
+       "gemmsmith store list: --jsn is not an option; near it: --json; see gemmsmith store list --help"},
+      {{"store", "list", "--store", none},
+       2,
+       "--store: " + none + " does not exist; name another file; gemmsmith tune makes the first"},
+      {{"store", "gc", "--older-than", "soon"},
+       2,
+       "--older-than: soon is not a number of days, 1d to 100000d; try 90d"},
+      {{"store", "import", write("bad.jsonl", "\n{}\n"), "--store", store()},
+       1,
+       path("bad.jsonl") + ":2: report: key \"problem\" is missing"},
+  };
+  for (const auto& c : cases) {
+    const Ran ran = run_gemmsmith(c.arguments);
+    EXPECT_EQ(ran.code, c.code) << c.error;
+    EXPECT_EQ(ran.out, "");
+    EXPECT_EQ(ran.err, "error: " + c.error + "\n");
+  }
+  EXPECT_FALSE(std::filesystem::exists(none)) << "looking does not make it";
 }
 
 TEST_F(Executable, InterruptedTuningKeepsWhatItHas) {

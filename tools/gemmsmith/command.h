@@ -29,6 +29,7 @@ void add_check(CLI::App&, Chosen&);
 void add_bench(CLI::App&, Chosen&);
 void add_emit(CLI::App&, Chosen&);
 void add_doctor(CLI::App&, Chosen&);
+void add_store(CLI::App&, Chosen&);
 
 // A subcommand whose flags live as long as the program runs it.
 template <class Flags>

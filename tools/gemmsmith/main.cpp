@@ -27,24 +27,30 @@ std::vector<std::string> option_names(const CLI::App* app) {
 // The parser's complaint with the names that may have been meant.
 Error explain_parse_error(const CLI::App& app, const CLI::ParseError& error,
                           const std::vector<std::string>& arguments) {
+  const CLI::App* command = &app;
+  std::string program = "gemmsmith";
+  size_t depth = 0;  // of the words that named commands
+  for (auto parsed = app.get_subcommands(); !parsed.empty(); parsed = command->get_subcommands(), ++depth) {
+    command = parsed.front();
+    program += " " + command->get_name();
+  }
   std::vector<std::string> commands;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
-    commands.push_back(command->get_name());
-  const auto parsed = app.get_subcommands();
-  const std::string program = parsed.empty() ? "gemmsmith" : "gemmsmith " + parsed.front()->get_name();
+  for (const CLI::App* known : command->get_subcommands([](const CLI::App*) { return true; }))
+    commands.push_back(known->get_name());
   const std::string help = "see " + program + " --help";
-  if (parsed.empty()) {
-    if (arguments.empty())
-      return {"gemmsmith", "no command", "is given", "one of " + join(commands, ", ") + "; " + help, {}};
-    const auto near = near_names(arguments[0], commands);
-    if (arguments[0][0] != '-')
-      return {"gemmsmith",
-              arguments[0],
+  if (!commands.empty()) {
+    if (arguments.size() <= depth)
+      return {program, "no command", "is given", "one of " + join(commands, ", ") + "; " + help, {}};
+    const std::string& word = arguments[depth];
+    const auto near = near_names(word, commands);
+    if (!word.starts_with('-'))
+      return {program,
+              word,
               "is not a command",
               (near.empty() ? "" : "near it: " + join(near, ", ") + "; ") + "known: " + join(commands, ", "),
               {}};
   }
-  const std::vector<std::string> known = option_names(parsed.empty() ? &app : parsed.front());
+  const std::vector<std::string> known = option_names(command);
   for (const std::string& argument : arguments) {
     const std::string name = argument.substr(0, argument.find('='));
     if (!name.starts_with("--") || std::find(known.begin(), known.end(), name) != known.end()) continue;
@@ -66,6 +72,7 @@ int run(int argc, char** argv) {
   add_bench(app, chosen);
   add_emit(app, chosen);
   add_doctor(app, chosen);
+  add_store(app, chosen);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
