@@ -28,6 +28,7 @@ class CheckLayers(unittest.TestCase):
         self.expect({
             "include/gemmsmith/result.h": "#include <string>\n",
             "include/gemmsmith/problem.h": '#include "gemmsmith/result.h"\n#include <vector>\n',
+            "include/gemmsmith/gemmsmith.h": "#include <stddef.h>\n#include <stdint.h>\n",
             "src/support/text.h": '#include "gemmsmith/result.h"\n',
             "src/layout/shape.cpp": '#include "layout/shape.h"\n#include "support/text.h"\n',
             "src/layout/shape.h": "#pragma once\n",
