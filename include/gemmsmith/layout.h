@@ -44,6 +44,12 @@ struct Swizzle {
   int shift = 3;
   int64_t mask() const { return ((int64_t(1) << bits) - 1) << (base + (shift < 0 ? -shift : 0)); }
   int width_bytes() const { return 16 << bits; }  // of a mode of TMA
+  // No bit is xor-ed with itself, and all of them are bits of a positive offset.
+  bool valid() const {
+    const int distance = shift < 0 ? -shift : shift;
+    return bits >= 0 && bits <= 62 && base >= 0 && base <= 62 && distance <= 62 && (bits == 0 || bits <= distance) &&
+           base + bits + distance <= 62;
+  }
   int64_t operator()(int64_t byte) const {
     return byte ^ (shift < 0 ? (byte << -shift) & mask() : (byte >> shift) & mask());
   }

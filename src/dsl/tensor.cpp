@@ -230,7 +230,8 @@ Tensor Tensor::recast(Kind to, Where at) const {
                          to_bytes}};
   for (size_t l = 1; l < contiguous_mode.size(); ++l) leaves.push_back(contiguous_mode[l]);
   std::vector<BasicMode<Int>> changed;
-  for (int m = 0; m < rank(); ++m) changed.push_back(m == mode ? coalesce(leaves) : layout_.modes[size_t(m)]);
+  for (int m = 0; m < rank(); ++m)
+    changed.push_back(m == mode ? BasicMode<Int>::tuple(coalesce(leaves).leaves()) : layout_.modes[size_t(m)]);
   return {pointer_, to, TensorLayout{std::move(changed), layout_.swizzle, int(to_bytes)}, space_, linear_};
 }
 
@@ -346,7 +347,8 @@ void Tensor::prefetch(const Coord& at, Where where) const {
 }
 
 void full_or_edge(const Tensor& tile, const Coord& shape, const std::function<void(const Tensor&)>& body, Where at) {
-  when({tile.is_exactly(shape, at), at}, [&] { body(tile.exactly(shape, at)); }, [&] { body(tile); });
+  when(
+      {tile.is_exactly(shape, at), at}, [&] { body(tile.exactly(shape, at)); }, [&] { body(tile); });
 }
 
 std::vector<Tensor> rows_of(const Tensor& tile, int rows, Where at) {

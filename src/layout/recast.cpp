@@ -92,9 +92,12 @@ Result<SymbolicLayout> recast(const SymbolicLayout& layout, int from_bits, int t
                  {}};
   const int moved = std::countr_zero(unsigned(ratio));
   out.swizzle.base += to_bits > from_bits ? -moved : moved;
-  if (out.swizzle.base < 0)
-    return Error{
-        "recast", print(layout), concat("swizzles inside of one unit of ", to_bits, " bits"), "smaller units", {}};
+  if (!out.swizzle.valid())
+    return Error{"recast",
+                 print(layout),
+                 concat("swizzles parts of one unit of ", to_bits, " bits, or bits beyond 62"),
+                 "other units",
+                 {}};
   return out;
 }
 

@@ -23,7 +23,10 @@ bool same(const Factors& a, const Factors& b) {
 
 std::string function_text(std::string_view function, const std::string& a, const std::string& b) {
   if (function == "+") return concat('(', a, '+', b, ')');
-  if (function == "floor" || function == "ceil") return concat(function, '(', a, '/', b, ')');
+  if (function == "floor" || function == "ceil") {
+    const bool product = b.find('*') != std::string::npos;
+    return product ? concat(function, '(', a, "/(", b, "))") : concat(function, '(', a, '/', b, ')');
+  }
   return concat(function, '(', a, ',', b, ')');
 }
 

@@ -127,9 +127,10 @@ class Parser {
         return wrong(concat("has a swizzle of ", values[i]), "Sw<3,4,3>");
     }
     if (!take('>')) return wrong("misses > after the swizzle", "Sw<3,4,3>");
-    if (values[0] > (values[2] < 0 ? -values[2] : values[2]))
-      return wrong("has a swizzle whose bits overlap", "a shift of at least as many bits");
-    return Swizzle{int(values[0]), int(values[1]), int(values[2])};
+    const Swizzle swizzle{int(values[0]), int(values[1]), int(values[2])};
+    if (!swizzle.valid())
+      return wrong("has a swizzle whose bits overlap or lie beyond 62", "a shift of at least as many bits");
+    return swizzle;
   }
 
  private:

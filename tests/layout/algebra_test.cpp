@@ -47,7 +47,7 @@ TEST(Reported, Y09ComplementOfZerosAndSymbols) {
             "complement: (2,0):(1,2) has a leaf of extent 0, which has no indices; extents of 1 or more");
   EXPECT_EQ(text(complement(mode("(2,n):(1,d)"))),
             "complement: (2,n):(1,d) steps by d, which is not known to be a multiple of 2; a multiple of 2");
-  EXPECT_EQ(text(complement(mode("(2,n):(1,2*d)"), parse_shape("m").value())), "(d,ceil(m/2*d*n)):(2,2*d*n)");
+  EXPECT_EQ(text(complement(mode("(2,n):(1,2*d)"), parse_shape("m").value())), "(d,ceil(m/(2*d*n))):(2,2*d*n)");
 }
 
 TEST(Refused, CompositionsThatAreNoLayout) {

@@ -36,7 +36,8 @@ TEST(Text, ErrorsSayWhere) {
   EXPECT_EQ(error("4:1 x"), "layout, column 5: 4:1 x has x where it should end");
   EXPECT_EQ(error("4:1 o Sw<3,4>"), "layout, column 13: 4:1 o Sw<3,4> misses a number of the swizzle; Sw<3,4,3>");
   EXPECT_EQ(error("4:1 o Sw<3,4,2>"),
-            "layout, column 16: 4:1 o Sw<3,4,2> has a swizzle whose bits overlap; a shift of at least as many bits");
+            "layout, column 16: 4:1 o Sw<3,4,2> has a swizzle whose bits overlap or lie beyond 62; a shift of at least "
+            "as many bits");
   EXPECT_EQ(error("4:1@99"), "layout, column 7: 4:1@99 has a basis of 99; 0 to 63");
   const std::string deep(100, '(');
   EXPECT_EQ(error(deep.c_str()), "layout, column 66: " + deep + " is nested deeper than 64");
