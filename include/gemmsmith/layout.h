@@ -79,7 +79,9 @@ template <class N>
 struct BasicLeaf {
   N extent;
   OffsetType<N> stride;
-  friend bool operator==(const BasicLeaf& a, const BasicLeaf& b) requires std::equality_comparable<N> {
+  friend bool operator==(const BasicLeaf& a, const BasicLeaf& b)
+    requires std::equality_comparable<N>
+  {
     return a.extent == b.extent && a.stride == b.stride;
   }
 };
@@ -203,7 +205,9 @@ struct BasicLayout {
   N extent(int mode) const { return size(modes[size_t(mode)]); }
   // The offset before start, swizzle and outer: the part of a layout that is additive over the modes.
   OffsetType<N> linear(const std::vector<N>& coordinate) const { return accumulate(OffsetType<N>(0), coordinate, 0); }
-  friend bool operator==(const BasicLayout& a, const BasicLayout& b) requires std::equality_comparable<N> {
+  friend bool operator==(const BasicLayout& a, const BasicLayout& b)
+    requires std::equality_comparable<N>
+  {
     return a.modes == b.modes && a.swizzle == b.swizzle && a.element_bytes == b.element_bytes && a.start == b.start &&
            a.outer == b.outer;
   }

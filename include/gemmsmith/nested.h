@@ -24,7 +24,7 @@ class Nested {
   Nested(std::initializer_list<Nested> parts) : state_(std::in_place_index<0>, parts) {}
   // A leaf from its members, so that {{64, 2}, {2, 16384}} is a tuple of two (extent, stride) leaves.
   template <class A, class B>
-  requires requires(A&& a, B&& b) { T{std::forward<A>(a), std::forward<B>(b)}; }
+    requires requires(A&& a, B&& b) { T{std::forward<A>(a), std::forward<B>(b)}; }
   Nested(A&& a, B&& b) : state_(std::in_place_index<1>, T{std::forward<A>(a), std::forward<B>(b)}) {}
   static Nested tuple(const std::vector<T>& leaves) { return Nested(Parts(leaves.begin(), leaves.end())); }
 
@@ -62,7 +62,9 @@ class Nested {
     return deepest + 1;
   }
 
-  friend bool operator==(const Nested& a, const Nested& b) requires std::equality_comparable<T> {
+  friend bool operator==(const Nested& a, const Nested& b)
+    requires std::equality_comparable<T>
+  {
     if (a.is_leaf() != b.is_leaf()) return false;
     return a.is_leaf() ? a.leaf() == b.leaf() : a.parts() == b.parts();
   }

@@ -347,8 +347,7 @@ void Tensor::prefetch(const Coord& at, Where where) const {
 }
 
 void full_or_edge(const Tensor& tile, const Coord& shape, const std::function<void(const Tensor&)>& body, Where at) {
-  when(
-      {tile.is_exactly(shape, at), at}, [&] { body(tile.exactly(shape, at)); }, [&] { body(tile); });
+  when({tile.is_exactly(shape, at), at}, [&] { body(tile.exactly(shape, at)); }, [&] { body(tile); });
 }
 
 std::vector<Tensor> rows_of(const Tensor& tile, int rows, Where at) {

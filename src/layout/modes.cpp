@@ -119,9 +119,8 @@ Result<Mode> known(const SymbolicMode& mode) {
                    concat("is not made of numbers: ", leaf.extent.constant() ? leaf.stride.text() : leaf.extent.text()),
                    "a number in its place",
                    {}};
-  return transform(mode, [](const SymbolicLeaf& leaf) {
-    return Leaf{*leaf.extent.constant(), *leaf.stride.constant()};
-  });
+  return transform(mode,
+                   [](const SymbolicLeaf& leaf) { return Leaf{*leaf.extent.constant(), *leaf.stride.constant()}; });
 }
 
 Result<Layout> known(const SymbolicLayout& layout) {
@@ -193,9 +192,8 @@ Result<SymbolicMode> coalesce_by(const SymbolicMode& mode, const Nested<int64_t>
 }
 
 SymbolicMode filter_zeros(const SymbolicMode& mode) {
-  return transform(mode, [](const SymbolicLeaf& leaf) {
-    return leaf.stride.scale.constant() == 0 ? SymbolicLeaf{1, 0} : leaf;
-  });
+  return transform(
+      mode, [](const SymbolicLeaf& leaf) { return leaf.stride.scale.constant() == 0 ? SymbolicLeaf{1, 0} : leaf; });
 }
 
 SymbolicMode filter(const SymbolicMode& mode) {

@@ -268,7 +268,7 @@ bool same_function(const SymbolicMode& expected, const SymbolicMode& actual) {
 // Left inverses matter where the layout goes.
 bool same_on_offsets(const SymbolicMode& of, const SymbolicMode& expected, const SymbolicMode& actual) {
   const int64_t extent = *size(of).constant();
-  for (int64_t i = 0; i<extent; i += extent> 10'000 ? extent / 5'000 + 1 : 1) {
+  for (int64_t i = 0; i < extent; i += extent > 10'000 ? extent / 5'000 + 1 : 1) {
     const auto at = evaluate(of, Coordinate(i));
     if (!at.ok() || !at->is_leaf()) return false;
     const auto e = evaluate(expected, *at), a = evaluate(actual, *at);

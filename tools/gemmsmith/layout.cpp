@@ -83,18 +83,11 @@ void add_layout(CLI::App& app, Chosen& chosen) {
     CLI::Option* option = nullptr;
     if (step.argument[0] == '\0')
       option = command->add_flag_function(
-          step.flag,
-          [into, &step](int64_t) {
-            into->steps.push_back({&step, ""});
-          },
-          step.help);
+          step.flag, [into, &step](int64_t) { into->steps.push_back({&step, ""}); }, step.help);
     else
       option = command
                    ->add_option_function<std::string>(
-                       step.flag,
-                       [into, &step](const std::string& word) {
-                         into->steps.push_back({&step, word});
-                       },
+                       step.flag, [into, &step](const std::string& word) { into->steps.push_back({&step, word}); },
                        step.help)
                    ->type_name(step.argument);
     option->trigger_on_parse();  // in the order of the command line
