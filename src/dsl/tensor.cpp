@@ -16,17 +16,13 @@ bool checked(const Int& index, const Int& extent) {
 }  // namespace
 
 TensorLayout staged(const Layout& layout) {
-  TensorLayout out{{}, layout.swizzle, layout.element_bytes};
-  for (const Mode& mode : layout.modes) {
-    out.modes.emplace_back();
-    for (const Leaf& leaf : mode) out.modes.back().push_back({leaf.extent, leaf.stride});
-  }
-  return out;
+  const auto leaf = [](const Leaf& l) { return BasicLeaf<Int>{l.extent, l.stride}; };
+  return {transform(layout.modes, leaf), layout.swizzle, layout.element_bytes};
 }
 
 bool Tensor::contiguous(int mode) const {
   if (mode < 0 || mode >= rank()) return false;
-  const auto& leaves = layout_.modes[size_t(mode)];
+  const auto leaves = layout_.modes[size_t(mode)].leaves();
   return !leaves.empty() && leaves.front().stride.constant() == bytes(element_);
 }
 
@@ -37,15 +33,10 @@ bool Tensor::is_static() const {
 }
 
 std::optional<Layout> Tensor::static_layout() const {
-  Layout out{{}, layout_.swizzle, layout_.element_bytes};
-  for (const auto& mode : layout_.modes) {
-    out.modes.emplace_back();
-    for (const auto& leaf : mode) {
-      if (!leaf.extent.constant() || !leaf.stride.constant()) return {};
-      out.modes.back().push_back({*leaf.extent.constant(), *leaf.stride.constant()});
-    }
-  }
-  return out;
+  for (const auto& leaf : layout_.modes.leaves())
+    if (!leaf.extent.constant() || !leaf.stride.constant()) return {};
+  const auto known = [](const BasicLeaf<Int>& l) { return Leaf{*l.extent.constant(), *l.stride.constant()}; };
+  return Layout{transform(layout_.modes, known), layout_.swizzle, layout_.element_bytes};
 }
 
 bool Tensor::rank_is(const Coord& coordinate, const char* what, const Where& at) const {
@@ -120,7 +111,7 @@ Tensor Tensor::tile(const Coord& shape, const Coord& index, Where at) const {
                "a tile that divides " + text_of(whole));
       return *this;
     }
-    modes.push_back({{min(shape[m], whole - start), first[0].stride}});
+    modes.push_back({{min(shape[m], whole - start), first.leaves()[0].stride}});
   }
   return moved(steps, std::move(modes));
 }
@@ -164,8 +155,9 @@ Tensor Tensor::transposed(Where at) const {
     op::fail(at, "a tensor of rank " + std::to_string(rank()), "has no two modes that could change places");
     return *this;
   }
-  std::vector<BasicMode<Int>> modes = layout_.modes;
-  std::swap(modes[modes.size() - 1], modes[modes.size() - 2]);
+  const size_t last = layout_.modes.size() - 1;
+  std::vector<BasicMode<Int>> modes;
+  for (size_t m = 0; m <= last; ++m) modes.push_back(layout_.modes[m + 1 < last ? m : m == last ? last - 1 : last]);
   return moved({}, std::move(modes));
 }
 
@@ -174,14 +166,15 @@ Tensor Tensor::exactly(const Coord& shape, Where at) const {
   if (!rank_is(shape, "exactly: a shape", at)) return *this;
   std::vector<BasicMode<Int>> modes;
   for (size_t m = 0; m < size_t(rank()); ++m) {
-    const bool as_it_is = same(shape[m], all) || layout_.modes[m].size() > 1;
+    const auto leaves = layout_.modes[m].leaves();
+    const bool as_it_is = same(shape[m], all) || leaves.size() > 1;
     const auto was = extent(int(m)).constant(), is = shape[m].constant();
-    if (!same(shape[m], all) && (was || layout_.modes[m].size() > 1) && is && was != is) {
+    if (!same(shape[m], all) && (was || leaves.size() > 1) && is && was != is) {
       op::fail(at, "exactly " + text_of(shape[m]) + " in mode " + std::to_string(m),
                "contradicts its extent, " + text_of(extent(int(m))));
       return *this;
     }
-    modes.push_back(as_it_is ? layout_.modes[m] : BasicMode<Int>{{shape[m], layout_.modes[m][0].stride}});
+    modes.push_back(as_it_is ? layout_.modes[m] : BasicMode<Int>{{shape[m], leaves[0].stride}});
   }
   return moved({}, std::move(modes));
 }
@@ -205,8 +198,7 @@ Tensor Tensor::recast(Kind to, Where at) const {
     op::fail(at, given, "needs a mode that is contiguous");
     return *this;
   }
-  std::vector<BasicMode<Int>> modes = layout_.modes;
-  const BasicMode<Int>& contiguous_mode = layout_.modes[size_t(mode)];
+  const auto contiguous_mode = layout_.modes[size_t(mode)].leaves();
   const auto extent = contiguous_mode[0].extent.constant();
   if (to_bytes > from_bytes) {
     const int64_t ratio = to_bytes / from_bytes;
@@ -215,9 +207,10 @@ Tensor Tensor::recast(Kind to, Where at) const {
                "a known multiple of " + std::to_string(ratio));
       return *this;
     }
-    for (int m = 0; m < rank(); ++m)
-      for (size_t l = 0; l < modes[size_t(m)].size(); ++l) {
-        const auto stride = modes[size_t(m)][l].stride.constant();
+    for (int m = 0; m < rank(); ++m) {
+      const auto leaves = layout_.modes[size_t(m)].leaves();
+      for (size_t l = 0; l < leaves.size(); ++l) {
+        const auto stride = leaves[l].stride.constant();
         if ((m == mode && l == 0) || (stride && *stride % to_bytes == 0)) continue;
         op::fail(at, given,
                  "needs steps of whole elements in mode " + std::to_string(m) + ", which has " +
@@ -225,6 +218,7 @@ Tensor Tensor::recast(Kind to, Where at) const {
                  "multiples of " + std::to_string(to_bytes) + " bytes");
         return *this;
       }
+    }
     if (const auto start = linear_.constant(); start && *start % to_bytes != 0) {
       op::fail(at, given, "begins " + std::to_string(*start) + " bytes into the tensor",
                "a multiple of " + std::to_string(to_bytes));
@@ -236,7 +230,8 @@ Tensor Tensor::recast(Kind to, Where at) const {
                          to_bytes}};
   for (size_t l = 1; l < contiguous_mode.size(); ++l) leaves.push_back(contiguous_mode[l]);
   std::vector<BasicMode<Int>> changed;
-  for (int m = 0; m < rank(); ++m) changed.push_back(m == mode ? coalesce(leaves) : modes[size_t(m)]);
+  for (int m = 0; m < rank(); ++m)
+    changed.push_back(m == mode ? BasicMode<Int>::tuple(coalesce(leaves).leaves()) : layout_.modes[size_t(m)]);
   return {pointer_, to, TensorLayout{std::move(changed), layout_.swizzle, int(to_bytes)}, space_, linear_};
 }
 
@@ -290,7 +285,7 @@ int Tensor::vector_mode(int lanes, const Where& where) const {
              std::to_string(16 / bytes(element_)) + " lanes");
   for (int m = 0; m < rank(); ++m)
     if (contiguous(m)) {
-      const auto& leaves = layout_.modes[size_t(m)];
+      const auto leaves = layout_.modes[size_t(m)].leaves();
       const auto leaf = leaves.front().extent.constant();
       if (lanes > 1 && leaves.size() > 1 && (!leaf || *leaf % lanes != 0))
         op::fail(where, "a vector of " + std::to_string(lanes) + " lanes",
@@ -322,7 +317,7 @@ Vec Tensor::load_along(int mode, const Coord& at, int lanes, Where where) const 
   if (!mode_is_there(mode, "load_along:", where) || !rank_is(at, "a coordinate", where))
     return zero(element_, std::max(lanes, 1));
   if (contiguous(mode) || lanes == 1) return load(at, lanes, where);
-  const auto& leaves = layout_.modes[size_t(mode)];
+  const auto leaves = layout_.modes[size_t(mode)].leaves();
   if (leaves.size() == 1 && leaves[0].stride.constant() == 0) return broadcast({load(at, 1, where), where}, lanes);
   std::vector<Vec> parts;
   for (int i = 0; i < lanes; ++i) {

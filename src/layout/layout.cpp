@@ -1,5 +1,8 @@
 #include "gemmsmith/layout.h"
 
+#include "gemmsmith/layout_algebra.h"
+#include "gemmsmith/layout_text.h"
+
 namespace gemmsmith {
 
 namespace {
@@ -7,7 +10,7 @@ std::string text_of(const std::optional<int64_t>& n) { return n ? std::to_string
 
 // Offsets of the last element of a mode, or nothing if that overflows.
 bool add_span(const Mode& mode, int64_t& span) {
-  for (const Leaf& leaf : mode) {
+  for (const Leaf& leaf : mode.leaves()) {
     int64_t bytes = 0;
     if (__builtin_mul_overflow(leaf.extent - 1, leaf.stride, &bytes) || __builtin_add_overflow(span, bytes, &span))
       return false;
@@ -49,21 +52,7 @@ int64_t span_bytes(const Layout& layout) {
   return (span + row - 1) / row * row;
 }
 
-std::string print(const Layout& layout) {
-  std::string extents, strides;
-  for (const Mode& mode : layout.modes) {
-    extents += extents.empty() ? "((" : ",(";
-    strides += strides.empty() ? "((" : ",(";
-    for (size_t i = 0; i < mode.size(); ++i) {
-      extents += (i ? "," : "") + std::to_string(mode[i].extent);
-      strides += (i ? "," : "") + std::to_string(mode[i].stride);
-    }
-    extents += ")";
-    strides += ")";
-  }
-  const std::string text = layout.modes.empty() ? "():()" : extents + "):" + strides + ")";
-  return layout.swizzle.bits ? text + " o Sw<" + std::to_string(layout.swizzle.bits) + ",4,3>" : text;
-}
+std::string print(const Layout& layout) { return print(symbolic(layout)); }
 
 Status validate(const Layout& layout) {
   const auto wrong = [&](const std::string& limit, const std::string& remedy) {
@@ -74,10 +63,15 @@ Status validate(const Layout& layout) {
   if (layout.swizzle.bits < 0 || layout.swizzle.bits > 3)
     return wrong("has a swizzle of " + std::to_string(layout.swizzle.bits) + " bits",
                  "0 to 3: 16, 32, 64 or 128 bytes");
+  if (layout.swizzle.bits && (layout.swizzle.base != 4 || layout.swizzle.shift != 3))
+    return wrong("has a swizzle that moves units of other than 16 bytes by other than 128", "Sw<1..3,4,3>");
+  if (!layout.outer.empty() || !layout.start.empty())
+    return wrong("is composed with another layout or starts elsewhere", "composition() of the two, or a moved pointer");
   int64_t last = 0, count = 1;
   for (const Mode& mode : layout.modes) {
-    if (mode.empty()) return wrong("has a mode without leaves", "a leaf 1:0");
-    for (const Leaf& leaf : mode) {
+    const std::vector<Leaf> leaves = mode.leaves();
+    if (leaves.empty()) return wrong("has a mode without leaves", "a leaf 1:0");
+    for (const Leaf& leaf : leaves) {
       if (leaf.extent <= 0) return wrong("has an extent of " + std::to_string(leaf.extent), "1 or more");
       if (leaf.stride < 0) return wrong("has a stride of " + std::to_string(leaf.stride), "0 or more");
       if (__builtin_mul_overflow(count, leaf.extent, &count)) return wrong("has more than 2^63 elements", "");

@@ -14,7 +14,7 @@ namespace {
 using Json = nlohmann::json;
 using Words = std::vector<std::string>;
 
-const Words kCommands = {"tune", "explain", "check", "bench", "emit", "doctor", "store"};
+const Words kCommands = {"tune", "explain", "check", "bench", "emit", "layout", "doctor", "store"};
 
 // A folder of its own for each test, with a store in it.
 class Executable : public testing::Test {
@@ -52,13 +52,14 @@ TEST_F(Executable, HelpHasExamplesForEveryCommand) {
 }
 
 TEST_F(Executable, UsageErrorsHaveFivePartsAndExitWith2) {
-  const std::string known = "known: tune, explain, check, bench, emit, doctor, store";
+  const std::string known = "known: tune, explain, check, bench, emit, layout, doctor, store";
   const struct {
     Words arguments;
     std::string error;
   } cases[] = {
       {{},
-       "gemmsmith: no command is given; one of tune, explain, check, bench, emit, doctor, store; see gemmsmith --help"},
+       "gemmsmith: no command is given; one of tune, explain, check, bench, emit, layout, doctor, store; see gemmsmith "
+       "--help"},
       {{"tun"}, "gemmsmith: tun is not a command; near it: tune; " + known},
       {{"compile"}, "gemmsmith: compile is not a command; " + known},
       {{"tune", "8x8x8", "--bugdet", "1s"},
@@ -68,6 +69,14 @@ TEST_F(Executable, UsageErrorsHaveFivePartsAndExitWith2) {
        "--tokens: 4 is for model configurations, and none is given; name a config.json, or leave --tokens out"},
       {{"emit", "8x8x8", "--stage", "asn"},
        "--stage: asn is not a stage; near it: asm; known: mlir, llvm, asm, object"},
+      {{"layout", "(4,8):(1)"},
+       "layout, column 7: (4,8):(1) has strides that are not nested like the shape; a stride for each extent"},
+      {{"layout", "(4,8)", "--svgs", "x"},
+       "gemmsmith layout: --svgs is not an option; near it: --svg; see gemmsmith layout --help"},
+      {{"layout", "(8,8):(8,1)", "--compose", "4:3"},
+       "composition: (8,8):(8,1) o 4:3 does not fit: leaf 4:3 of the right side steps by 3 through the leaf 8:8 of the "
+       "left "
+       "side, and neither 3 nor 8 divides the other; steps of 2 or 4\n  while applying --compose"},
       {{"check", "/nowhere/a.cases"}, "/nowhere/a.cases: the file does not exist"},
       {{"tune", "/nowhere/a.json"}, "/nowhere/a.json: the file does not exist"},
   };
@@ -77,6 +86,25 @@ TEST_F(Executable, UsageErrorsHaveFivePartsAndExitWith2) {
     EXPECT_EQ(ran.out, "");
     EXPECT_EQ(ran.err, "error: " + c.error + "\n");
   }
+}
+
+TEST_F(Executable, LayoutsAreComputedAndDrawn) {
+  const Ran plain = run_gemmsmith({"layout", "(2,3):(3,1)"});
+  EXPECT_EQ(plain.code, 0) << plain.err;
+  EXPECT_EQ(plain.out, "(2,3):(3,1)\nsize 6, cosize 6\n    0 1 2\n  +------\n0 | 0 1 2\n1 | 3 4 5\n");
+  // In the order of the command line, not of the help text.
+  const Ran steps =
+      run_gemmsmith({"layout", "(4,8):(1,4)", "--zipped-divide", "(2,2)", "--group", "0,2", "--coalesce"});
+  EXPECT_EQ(steps.out.substr(0, steps.out.find('\n')), "(2,2,2,4):(1,4,2,8)");
+  EXPECT_EQ(run_gemmsmith({"layout", "(8,64):(128,2) o Sw<3,4,3>", "--evaluate", "(1,0)"}).out, "144\n");
+  const Ran json = run_gemmsmith({"layout", "(m,4):(4,1)", "--json"});
+  EXPECT_EQ(Json::parse(json.out)["size"], "4*m");
+  const Ran drawn = run_gemmsmith({"layout", "((2,4),8):((1,2),16)", "--svg", path("layout.svg")});
+  EXPECT_EQ(drawn.code, 0) << drawn.err;
+  std::ifstream file(path("layout.svg"));
+  std::string first;
+  std::getline(file, first);
+  EXPECT_TRUE(first.starts_with("<svg ")) << first;
 }
 
 TEST_F(Executable, NamesWhatIsKnownForUnknownDevicesAndSources) {

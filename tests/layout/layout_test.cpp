@@ -6,14 +6,17 @@
 #include <random>
 #include <set>
 
+#include "gemmsmith/layout_text.h"
+
 namespace gemmsmith {
 namespace {
 
-Mode random_mode(std::mt19937& random, size_t leaves) {
-  Mode mode;
-  for (size_t i = 0; i < leaves; ++i) mode.push_back({int64_t(1 + random() % 6), int64_t(random() % 9) * 4});
-  return mode;
+std::vector<Leaf> random_leaves(std::mt19937& random, size_t count) {
+  std::vector<Leaf> leaves;
+  for (size_t i = 0; i < count; ++i) leaves.push_back({int64_t(1 + random() % 6), int64_t(random() % 9) * 4});
+  return leaves;
 }
+Mode random_mode(std::mt19937& random, size_t leaves) { return Mode::tuple(random_leaves(random, leaves)); }
 std::vector<int64_t> divisors(int64_t n) {
   std::vector<int64_t> out;
   for (int64_t d = 1; d <= n; ++d)
@@ -24,13 +27,14 @@ std::vector<int64_t> divisors(int64_t n) {
 TEST(Layout, OffsetIsTheSumOfItsLeaves) {
   std::mt19937 random(1);
   for (int trial = 0; trial < 200; ++trial) {
-    const Mode mode = random_mode(random, 1 + trial % 4);
+    const std::vector<Leaf> leaves = random_leaves(random, 1 + trial % 4);
+    const Mode mode = Mode::tuple(leaves);
     for (int64_t i = 0; i < size(mode) + 5; ++i) {
       int64_t rest = i, expected = 0;
-      for (size_t l = 0; l < mode.size(); ++l) {
-        const int64_t digit = l + 1 < mode.size() ? rest % mode[l].extent : rest;
-        expected += digit * mode[l].stride;
-        rest /= mode[l].extent;
+      for (size_t l = 0; l < leaves.size(); ++l) {
+        const int64_t digit = l + 1 < leaves.size() ? rest % leaves[l].extent : rest;
+        expected += digit * leaves[l].stride;
+        rest /= leaves[l].extent;
       }
       ASSERT_EQ(offset(mode, i), expected);
     }
@@ -41,17 +45,17 @@ TEST(Layout, CoalesceIsTheSameFunctionWithNoMoreLeaves) {
   std::mt19937 random(2);
   int fewer = 0;
   for (int trial = 0; trial < 500; ++trial) {
-    Mode mode = random_mode(random, 1 + trial % 4);
-    for (size_t l = 1; l < mode.size(); ++l)
-      if (random() % 2) mode[l].stride = mode[l - 1].extent * mode[l - 1].stride;  // goes on where the last one ended
+    std::vector<Leaf> leaves = random_leaves(random, 1 + trial % 4);
+    for (size_t l = 1; l < leaves.size(); ++l)
+      if (random() % 2) leaves[l].stride = leaves[l - 1].extent * leaves[l - 1].stride;  // goes on where the last ended
+    const Mode mode = Mode::tuple(leaves);
     const Mode simple = coalesce(mode);
     ASSERT_LE(simple.size(), mode.size());
     ASSERT_EQ(size(simple), size(mode));
     ASSERT_EQ(coalesce(simple), simple);
     fewer += simple.size() < mode.size();
     for (int64_t i = 0; i < size(mode); ++i)
-      ASSERT_EQ(offset(simple, i), offset(mode, i))
-          << print(Layout{{mode}, {}, 4}) << " " << print(Layout{{simple}, {}, 4});
+      ASSERT_EQ(offset(simple, i), offset(mode, i)) << print(symbolic(mode)) << " " << print(symbolic(simple));
   }
   EXPECT_GT(fewer, 100);
 }
@@ -72,7 +76,7 @@ TEST(Layout, DivideSplitsEveryIndex) {
       ASSERT_EQ(size(parts->tiles), (size(mode) + n - 1) / n);
       for (int64_t i = 0; i < size(mode); ++i)
         ASSERT_EQ(offset(mode, i), offset(parts->tile, i % n) + offset(parts->tiles, i / n))
-            << print(Layout{{mode}, {}, 4}) << " by " << n;
+            << print(symbolic(mode)) << " by " << n;
     }
   }
   EXPECT_GT(divided, 300);
@@ -85,9 +89,9 @@ TEST(Layout, DivideTakesEveryTileThatFitsTheLeaves) {
   for (int trial = 0; trial < 200; ++trial) {
     const Mode mode = random_mode(random, 3);
     int64_t inner = 1;
-    for (size_t l = 0; l < mode.size(); ++l) {
-      for (int64_t d : divisors(mode[l].extent)) ASSERT_TRUE(divide(mode, inner * d).ok());
-      inner *= mode[l].extent;
+    for (const Leaf& leaf : mode.leaves()) {
+      for (int64_t d : divisors(leaf.extent)) ASSERT_TRUE(divide(mode, inner * d).ok());
+      inner *= leaf.extent;
     }
   }
 }
@@ -172,6 +176,13 @@ TEST(Layout, ValidateRefusesWhatCannotBeAddressed) {
   EXPECT_EQ(text(Layout{{{}}, {}, 4}), "layout: (()):(()) has a mode without leaves; a leaf 1:0");
   EXPECT_EQ(text(Layout{{{{-1, 4}}}, {}, 4}), "layout: ((-1)):((4)) has an extent of -1; 1 or more");
   EXPECT_EQ(text(Layout{{{{2, -4}}}, {}, 4}), "layout: ((2)):((-4)) has a stride of -4; 0 or more");
+  EXPECT_EQ(text(Layout{{{{64, 4}}}, {2, 3, 3}, 4}),
+            "layout: ((64)):((4)) o Sw<2,3,3> has a swizzle that moves units of other than 16 bytes by other than 128; "
+            "Sw<1..3,4,3>");
+  EXPECT_EQ(
+      text(Layout{{{{64, 4}}}, {}, 4, 2}),
+      "layout: Sw<0,4,3> o 2 o ((64)):((4)) is composed with another layout or starts elsewhere; composition() of "
+      "the two, or a moved pointer");
   const int64_t big = int64_t(1) << 40;
   EXPECT_EQ(text(Layout{{{{big, 0}}, {{big, 0}}}, {}, 4}),
             "layout: ((1099511627776),(1099511627776)):((0),(0)) has more than 2^63 elements");

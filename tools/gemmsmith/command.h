@@ -28,6 +28,7 @@ void add_explain(CLI::App&, Chosen&);
 void add_check(CLI::App&, Chosen&);
 void add_bench(CLI::App&, Chosen&);
 void add_emit(CLI::App&, Chosen&);
+void add_layout(CLI::App&, Chosen&);
 void add_doctor(CLI::App&, Chosen&);
 void add_store(CLI::App&, Chosen&);
 
