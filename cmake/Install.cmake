@@ -27,5 +27,6 @@ configure_package_config_file(${CMAKE_SOURCE_DIR}/cmake/gemmsmith-config.cmake.i
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/gemmsmith-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/gemmsmith-config.cmake ${CMAKE_BINARY_DIR}/gemmsmith-config-version.cmake
   DESTINATION ${package_dir})
+file(RELATIVE_PATH prefix_from_pc /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 configure_file(${CMAKE_SOURCE_DIR}/cmake/gemmsmith.pc.in ${CMAKE_BINARY_DIR}/gemmsmith.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/gemmsmith.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

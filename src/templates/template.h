@@ -47,6 +47,8 @@ struct StageOptions {
 };
 Result<KernelIr> stage_kernel(IrContext&, std::string_view candidate, const GemmProblem&, const DeviceFacts&,
                               const StageOptions& = {});
+// The same check without staging. A kernel that was compiled for another problem of its class may not serve this one.
+Status check_candidate(std::string_view candidate, const GemmProblem&, const DeviceFacts&);
 // What the compiled code depends on: equal keys, equal kernels.
 std::string kernel_key(std::string_view candidate, const GemmProblem&, const DeviceFacts&);
 

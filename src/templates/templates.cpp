@@ -55,6 +55,12 @@ Result<KernelIr> stage_kernel(IrContext& context, std::string_view candidate, co
   return record(context, chosen.kernel->name, record_options, stage);
 }
 
+Status check_candidate(std::string_view candidate, const GemmProblem& p, const DeviceFacts& device) {
+  GS_TRY(const Chosen chosen, choose(candidate));
+  GS_CHECK(chosen.kernel->stage(chosen.config, p, device));
+  return Done{};
+}
+
 std::string kernel_key(std::string_view candidate, const GemmProblem& p, const DeviceFacts& device) {
   std::string text(candidate);
   text += " | " + class_of(p).print() + " | " + std::to_string(device.vector_bytes);

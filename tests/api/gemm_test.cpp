@@ -60,6 +60,15 @@ TEST_F(Api, a_certain_candidate_can_be_built_and_an_unknown_source_is_named) {
   EXPECT_EQ(unknown.error().text(), "sources: \"magic\" is not a source; known: native, openblas, onednn, reference");
 }
 
+// One compiled kernel serves a class of problems, but a configuration may be legal for some of the class only.
+TEST_F(Api, a_kernel_compiled_for_few_rows_is_not_taken_for_more) {
+  const std::string config = "gemm_streaming mr=2 nr=32 nb=512 unroll=4 swap=0";
+  ASSERT_TRUE(Gemm::build(*device_, make_problem(2, 32, 8, DataType::f32), "native", config).ok());
+  const auto more = Gemm::build(*device_, make_problem(3, 32, 8, DataType::f32), "native", config);
+  ASSERT_FALSE(more.ok());
+  EXPECT_EQ(more.error().text(), "--config: " + config + " is not legal: mr = 2 < 3, the rows that there are");
+}
+
 TEST_F(Api, every_stage_can_be_printed) {
   const GemmProblem p = make_problem(64, 64, 64, DataType::f32);
   const auto stage = [&](const std::string& name) { return emit(*device_, p, "gemm_packed mr=4 nr=32", name); };

@@ -143,6 +143,7 @@ class NativeSource : public Source {
 
   Result<std::unique_ptr<Kernel>> build(const GemmProblem& p, const DeviceFacts& device,
                                         const Candidate& candidate) override {
+    GS_CHECK(check_candidate(candidate.config, p, device));
     const std::string key = kernel_key(candidate.config, p, device);
     const auto start = std::chrono::steady_clock::now();
     std::shared_ptr<LoadedKernel> loaded = find(key);
