@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "api/state.h"
 #include "support/text.h"
 #include "targets/cpu/cpu_target.h"
@@ -53,7 +55,7 @@ Result<std::vector<Source*>> select_sources(const Device::State& state, const st
       if (source->name() == name) found = source.get();
     }
     if (!found) return Error{"sources", "\"" + name + "\"", "is not a source", "known: " + join(known, ", "), {}};
-    chosen.push_back(found);
+    if (std::find(chosen.begin(), chosen.end(), found) == chosen.end()) chosen.push_back(found);
   }
   return chosen;
 }

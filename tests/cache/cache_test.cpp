@@ -398,9 +398,7 @@ TEST_F(CacheOnDisk, ProcessesThatAreKilledLeaveWholeKernels) {
   for (const int64_t cap : {int64_t(1) << 30, int64_t(150'000)}) {
     const std::string folder = (folder_ / std::to_string(cap)).string();
     const auto lines = run_and_kill(
-        [&](int i) {
-          return Words{GEMMSMITH_CACHE_WORKER, folder, std::to_string(i), std::to_string(cap)};
-        },
+        [&](int i) { return Words{GEMMSMITH_CACHE_WORKER, folder, std::to_string(i), std::to_string(cap)}; },
         /*at_once=*/8, /*kills=*/40, /*most_lines=*/30, random);
     std::set<int> saved;
     for (const std::string& line : lines) {

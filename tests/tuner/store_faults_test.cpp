@@ -33,11 +33,8 @@ class StoreFaults : public StoreFolder {
 
 TEST_F(StoreFaults, ProcessesThatAreKilledLoseNothingThatTheySaved) {
   Random random(9);
-  const auto lines = run_and_kill(
-      [&](int i) {
-        return Words{GEMMSMITH_STORE_WORKER, path_, std::to_string(i)};
-      },
-      /*at_once=*/8, /*kills=*/48, /*most_lines=*/12, random);
+  const auto lines = run_and_kill([&](int i) { return Words{GEMMSMITH_STORE_WORKER, path_, std::to_string(i)}; },
+                                  /*at_once=*/8, /*kills=*/48, /*most_lines=*/12, random);
   Store store = Store::open(path_).value();
   EXPECT_TRUE(store.verify().value().empty());
   int64_t saved = 0;

@@ -65,6 +65,8 @@ Result<std::vector<FileResults>> run_files(const CaseFlags& flags, const Device&
   for (const std::string& file : flags.files) {
     GS_TRY(const std::string text, read_file(file));
     GS_TRY(auto lines, read_cases(text, file));
+    if (lines.empty())
+      return Error{file, "the file", "has no case", "one problem a line, e.g. m={1,8} n=64 k=64 dtype=f32", {}};
     cases.push_back(std::move(lines));
   }
   const Terminal terminal = standard_error();

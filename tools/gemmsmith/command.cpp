@@ -13,8 +13,7 @@ void add_device_flags(CLI::App* command, DeviceFlags& flags) {
   command
       ->add_option("--threads", flags.threads,
                    "Threads that kernels use; all cores that this process may use without it")
-      ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->type_name("N");
 }
 
 void add_source_flag(CLI::App* command, DeviceFlags& flags) {
@@ -46,8 +45,9 @@ void add_store_flag(CLI::App* command, std::string& store) {
 }
 
 Result<std::optional<Store>> open_store(const std::string& store) {
-  if (store == "none") return std::optional<Store>();
-  auto opened = Store::open(store.empty() ? Store::default_path() : store);
+  const std::string path = store.empty() ? Store::default_path() : store;
+  if (path == "none") return std::optional<Store>();
+  auto opened = Store::open(path);
   if (!opened) return std::move(opened).error().note("--store none goes on without stored decisions");
   return std::optional<Store>(std::move(*opened));
 }

@@ -30,16 +30,21 @@ constexpr const char* kExamples =
     "  gemmsmith explain m=8 n=4096 k=4096 --all\n"
     "  gemmsmith explain 1x4096x4096 --json | jq '.candidates[] | select(.state == \"dropped\")'\n";
 
-Result<TuneReport> tune_now(const ExplainFlags& flags, const GemmProblem& problem, double budget, Store* store) {
+// What `tune` would use: the stored decision while it holds; a fresh one otherwise, with a word before the wait.
+Result<TuneReport> decide(const ExplainFlags& flags, const Device& device, const GemmProblem& problem, double budget,
+                          Store* store) {
   const Terminal terminal = standard_error();
-  std::cerr << "not in the store for this device: tuning it for " << format_seconds(budget) << std::endl;
-  GS_TRY(const Device device, open_device(flags.device, /*measure_peaks=*/true));
   ProgressLine progress(std::cerr, terminal.style, terminal.live, now_seconds);
   TuneOptions options;
   options.budget_seconds = budget;
   options.sources = source_names(flags.device);
   options.cancel = &interrupt_flag();
+  bool said = false;
   options.progress = [&](const TuneProgress& step) {
+    if (!said)
+      std::cerr << "no stored decision that holds for this device: tuning it for " << format_seconds(budget)
+                << std::endl;
+    said = true;
     progress.show([&] { return tune_line(0, 1, shape_label(problem), step, terminal.style); });
   };
   return tune(device, problem, options, store);
@@ -50,23 +55,12 @@ int run(const ExplainFlags& flags) {
   if (!problem) return fail(problem.error(), kUsage);
   const auto budget = parse_duration("--budget", flags.budget);
   if (!budget) return fail(budget.error(), kUsage);
-  const auto device = open_device(flags.device, /*measure_peaks=*/false);
-  if (!device) return fail(device.error(), kUsage);
   auto store = open_store(flags.store);
   if (!store) return fail(store.error(), kUsage);
-
-  std::optional<TuneReport> report;
-  if (store->has_value()) {
-    auto found = (*store)->find(*problem, device->facts().fingerprint());
-    if (!found) return fail(found.error(), kFailed);
-    report = std::move(*found);
-    if (report) report->from_store = true;
-  }
-  if (!report) {
-    auto tuned = tune_now(flags, *problem, *budget, store->has_value() ? &**store : nullptr);
-    if (!tuned) return fail(tuned.error(), kFailed);
-    report = std::move(*tuned);
-  }
+  const auto device = open_device(flags.device, /*measure_peaks=*/true);
+  if (!device) return fail(device.error(), kUsage);
+  const auto report = decide(flags, *device, *problem, *budget, store->has_value() ? &**store : nullptr);
+  if (!report) return fail(report.error(), kFailed);
   if (flags.json) std::cout << to_json(*report) << std::endl;
   if (!flags.json) std::cout << explain_text(*report, flags.all ? 0 : kListed, standard_output().style) << std::flush;
   if (interrupted()) return kInterrupted;

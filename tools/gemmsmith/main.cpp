@@ -80,7 +80,13 @@ int run(int argc, char** argv) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help and --version
     return fail(explain_parse_error(app, error, {argv + 1, argv + argc}), kUsage);
   }
-  return chosen();
+  const int code = chosen();
+  std::cout.flush();
+  if (code == kOk && !std::cout)
+    return fail(
+        {"standard output", "the result", "could not be written: the disk is full or the reader is gone", "", {}},
+        kFailed);
+  return code;
 }
 
 }  // namespace

@@ -182,7 +182,9 @@ Result<std::unique_ptr<Target>> make_cpu_target(const CpuTargetOptions& options)
   if (options.threads > 0) facts.threads = options.threads;
   GS_TRY(std::unique_ptr<Loader> loader, Loader::create());
   if (options.measure_peaks) {
-    const Peaks peaks = measure_peaks(facts);
+    DeviceFacts cores = facts;  // threads beyond the cores add nothing to a peak
+    cores.threads = std::min(facts.threads, facts.cores);
+    const Peaks peaks = measure_peaks(cores);
     facts.peak_f32_gflops = peaks.f32_gflops;
     facts.peak_bf16_gflops = peaks.bf16_gflops;
     facts.peak_i8_gops = peaks.i8_gops;

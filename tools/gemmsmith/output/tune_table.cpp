@@ -92,6 +92,26 @@ std::string pass_lines(const std::vector<PassTotal>& totals) {
   return text;
 }
 
+// Sources without a column, because they refused everything, with the reason of the first problem.
+std::string refusals(const std::vector<Outcome>& outcomes) {
+  std::vector<std::pair<std::string, std::string>> refused;
+  for (const Outcome& outcome : outcomes) {
+    if (!outcome.report) continue;
+    for (const SourceReport& source : outcome.report->sources) {
+      const auto known =
+          std::find_if(refused.begin(), refused.end(), [&](const auto& r) { return r.first == source.name; });
+      if (known == refused.end())
+        refused.push_back({source.name, source.supported ? "" : source.reason});
+      else if (source.supported)
+        known->second.clear();
+    }
+  }
+  std::string text;
+  for (const auto& [name, reason] : refused)
+    if (!reason.empty()) text += "Not weighed: " + name + " refuses: " + reason + "\n";
+  return text;
+}
+
 // The meaning of the columns, and what did not go as it should.
 std::string notes(const std::vector<Outcome>& outcomes, const std::vector<std::string>& sources) {
   std::string text;
@@ -101,6 +121,7 @@ std::string notes(const std::vector<Outcome>& outcomes, const std::vector<std::s
   text +=
       "%floor: of the least time that the bytes and the operations allow at this device's measured peaks.\n"
       "error: largest distance from the float64 reference, relative to the magnitudes summed.\n";
+  text += refusals(outcomes);
   const auto any = [&](auto test) {
     return std::any_of(outcomes.begin(), outcomes.end(), [&](const Outcome& o) { return o.report && test(*o.report); });
   };
