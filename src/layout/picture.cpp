@@ -31,9 +31,10 @@ Error no_picture(const std::string& given, const std::string& limit, const std::
 
 // Rows and columns of a shape of one or two modes.
 Result<Grid> empty_grid(const std::string& title, const Shape& shape) {
-  if (shape.size() == 0 || shape.size() > 2)
-    return no_picture(title, concat("has ", shape.size(), " modes"), "one or two: group() the others");
-  const bool one = shape.is_leaf() || shape.size() == 1;
+  const auto modes = shape.size();
+  if (modes == 0 || modes > 2)
+    return no_picture(title, concat("has ", modes, " modes"), "one or two: group() the others");
+  const bool one = shape.is_leaf() || modes == 1;
   const auto rows = one ? 1 : product(shape[0]).constant(), columns = product(shape[one ? 0 : 1]).constant();
   if (!rows || !columns) return no_picture(title, "has a size that is not known", "numbers for its symbols");
   const auto cells = (SymInt(*rows) * SymInt(*columns)).constant();
