@@ -95,7 +95,8 @@ TEST(TuneSummary, IsWholeAt120Columns) {
             "3.13 ms (1.35x)\n"
             "Under a source's name: how much longer its fastest correct kernel takes than the winner; no: it refuses.\n"
             "%floor: of the least time that the bytes and the operations allow at this device's measured peaks.\n"
-            "error: largest distance from the float64 reference, relative to the magnitudes summed.\n");
+            "error: largest distance from the float64 reference, relative to the magnitudes summed.\n"
+            "Not weighed: onednn refuses: no such library\n");
 }
 
 TEST(TuneSummary, FitsTheTerminalAndKeepsWhatMatters) {
