@@ -45,7 +45,7 @@ struct SourceReport {
 // Where a decision comes from. A stored choice is used while it agrees with today's.
 struct Provenance {
   std::string device;       // DeviceFacts::fingerprint()
-  std::string sources;      // "native 1a2b3c; openblas 0.3.21 Cooperlake; onednn 2.6.3"
+  std::string sources;      // "native 1a2b3c; library 0.3.21"
   std::string gemmsmith;    // version
   std::string measured_at;  // "2026-12-01T11:08:14Z"
   friend bool operator==(const Provenance&, const Provenance&) = default;

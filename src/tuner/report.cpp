@@ -85,7 +85,7 @@ Provenance provenance_of(const DeviceFacts& device, const std::vector<SourceRepo
 
 namespace {
 
-// "native 1a2b3c; openblas 0.3.21 Cooperlake" as name -> version.
+// "native 1a2b3c; library 0.3.21" as name -> version.
 std::map<std::string, std::string> versions_in(const std::string& sources) {
   std::map<std::string, std::string> versions;
   for (std::string_view part : split(sources, ';')) {

@@ -16,7 +16,7 @@ double floor_us(const GemmProblem&, const DeviceFacts&);
 // Time of the best candidate of another source over the winner's, minus 1; 0 without one.
 double margin_of(const TuneReport&);
 
-// "native 1a2b3c; openblas 0.3.21 Cooperlake": the sources that supported the problem, in order. A source that refused
+// "native 1a2b3c; library 0.3.21": the sources that supported the problem, in order. A source that refused
 // does not count: it could not have been chosen.
 std::string print_sources(const std::vector<SourceReport>&);
 
