@@ -34,6 +34,7 @@ struct OutputArg {
   MatrixArg c = {};
   Expr epilogue = {};
   std::vector<InputArg> inputs = {};
+  bool swapped = false;  // GPU: the kernel computes D^T, its rows are D's columns. Everything else is said of D.
 };
 
 class KernelBuilder {

@@ -179,6 +179,16 @@ Tensor Tensor::exactly(const Coord& shape, Where at) const {
   return moved({}, std::move(modes));
 }
 
+Tensor Tensor::unmasked() const {
+  constexpr int64_t kEverything = int64_t(1) << 30;
+  std::vector<BasicMode<Int>> modes;
+  for (const BasicMode<Int>& mode : layout_.modes) {
+    const auto leaves = mode.leaves();
+    modes.push_back(leaves.size() == 1 ? BasicMode<Int>{{kEverything, leaves[0].stride}} : mode);
+  }
+  return moved({}, std::move(modes));
+}
+
 Bool Tensor::is_exactly(const Coord& shape, Where at) const {
   const Scope scope("is_exactly", at);
   if (!rank_is(shape, "is_exactly: a shape", at)) return true;

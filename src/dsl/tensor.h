@@ -46,6 +46,8 @@ class Tensor {
   Tensor transposed(Where at = Where::current()) const;                   // the last two modes change places
   Tensor exactly(const Coord& shape, Where at = Where::current()) const;  // the same memory, known to be this large
   Bool is_exactly(const Coord& shape, Where at = Where::current()) const;
+  // The same memory where the author answers for every coordinate: no access is masked.
+  Tensor unmasked() const;
   // The same bytes as elements of another size: bf16 pairs as i32. The contiguous mode's extent changes; what does not
   // come out even (extents, strides, the position in the tensor) is refused.
   Tensor recast(Kind, Where at = Where::current()) const;
