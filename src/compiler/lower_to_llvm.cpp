@@ -32,6 +32,12 @@ mlir::Operation* first_not_lowered(mlir::Operation* module) {
 
 }  // namespace
 
+Status verify_module(mlir::Operation* module) {
+  DiagnosticCollector diagnostics(*module->getContext());
+  if (failed(mlir::verify(module))) return diagnostics.error("the staged module", "does not verify");
+  return Done{};
+}
+
 Status lower_to_llvm(mlir::Operation* module, bool verify) {
   mlir::MLIRContext& context = *module->getContext();
   DiagnosticCollector diagnostics(context);

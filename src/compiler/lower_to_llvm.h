@@ -13,4 +13,7 @@ namespace gemmsmith {
 // nothing lowers; at the line of the template that made the operation.
 Status lower_to_llvm(mlir::Operation* module, bool verify);
 
+// Whether an mlir::ModuleOp is well-formed, the verifiers of its operations included; the error is at the template's line.
+Status verify_module(mlir::Operation* module);
+
 }  // namespace gemmsmith

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "gemmsmith/device.h"
 #include "gemmsmith/result.h"
@@ -27,8 +28,17 @@ struct CompiledKernel {
   std::string name;
   std::string object;
   KernelSignature signature;
+  std::string side_data;  // what its target needs beside the object, in a form of its own
   CompileTimes ms;
   std::map<std::string, std::string> stages;  // "mlir", "llvm", "asm": text
+};
+
+// Memory that an operand of a launch may touch.
+struct OperandMemory {
+  std::string name;
+  void* base = nullptr;
+  int64_t bytes = 0;
+  bool writable = false;
 };
 
 class LoadedKernel {
@@ -37,6 +47,8 @@ class LoadedKernel {
   virtual const KernelSignature& signature() const = 0;
   // One 64-bit word for each argument of the signature; those of kind cores and scratch are filled in here.
   virtual Status launch(int64_t* arguments) = 0;
+  // For targets that check every access: what the next launches may touch.
+  virtual void set_memory(std::vector<OperandMemory>) {}
 };
 
 class Target {
