@@ -5,7 +5,10 @@
 //   auto gemm = gemmsmith::Gemm::create(device, problem).value();   // from the store, or tuned now
 //   gemm.run({.a = a, .b = b, .d = d});
 #pragma once
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +24,24 @@ namespace gemmsmith {
 struct DeviceOptions {
   int threads = 0;            // 0: all cores that this process may run on
   bool measure_peaks = true;  // about 0.3 s on first use in a process; reports then have floors and fractions of peak
+  // Folders of compiled kernels, separated by colons: the first is written to, the others are read only. "none": kernels
+  // are compiled in each process. Nothing: $GEMMSMITH_CACHE in the same form, else $XDG_CACHE_HOME/gemmsmith/kernels,
+  // else ~/.cache/gemmsmith/kernels. Kernels are code: name no folder that others than you and those you trust can
+  // write to.
+  std::optional<std::string> kernel_cache;
+  // Called at most once, by the thread that meets it, with the first reason why kernels cannot be kept or read. It
+  // costs time, never a result. May be empty.
+  std::function<void(const Error&)> warn;
+};
+
+// What the cache of compiled kernels did in this process, for this device.
+struct KernelCacheReport {
+  std::vector<std::string> folders;  // in the order in which they are looked into; none: it is off, or there is no home
+  int64_t hits = 0, misses = 0;      // kernels that were found, kernels that were not
+  int64_t damaged = 0, evicted = 0;  // files: not used because they were not whole; removed to stay below the cap
+  int64_t saved = 0, unsaved = 0;    // kernels that were compiled: written to a file; not, for lack of one
+  int64_t found_bytes = 0, saved_bytes = 0;
+  int64_t kernels = 0, bytes = 0;  // in the first folder now, whoever made them
 };
 
 // A device with the sources that can offer kernels for it. Cheap to copy: copies share what is behind.
@@ -34,6 +55,8 @@ class Device {
   std::vector<SourceReport> sources() const;
   // Tuning keeps the memory of its operands for the next problem, up to TuneOptions::max_memory_bytes; this gives it back.
   void release_memory() const;
+  // Lists a folder: not for inner loops.
+  KernelCacheReport kernel_cache() const;
 
   struct State;
   const std::shared_ptr<State>& state() const { return state_; }
@@ -56,6 +79,7 @@ class Gemm {
   static Result<Gemm> build(const Device&, const GemmProblem&, const std::string& source,
                             const std::string& config = {});
 
+  // Errors: a D that shares memory with what is read, before anything is written; those of the kernel.
   Status run(const GemmArguments&);
   const std::string& source() const;
   const std::string& config() const;
@@ -73,7 +97,8 @@ class Gemm {
 // One stage of one candidate of the native source, as text ("mlir", "llvm", "asm") or bytes ("object").
 struct EmitResult {
   std::string config, stage, content;
-  double total_ms = 0;                                 // of compiling
+  bool from_cache = false;                             // only an object can be: stages are not kept
+  double total_ms = 0;                                 // of compiling; 0 from the cache
   std::vector<std::pair<std::string, double>> phases;  // "stage", "passes", ... in ms
 };
 Result<EmitResult> emit(const Device&, const GemmProblem&, const std::string& config, const std::string& stage);

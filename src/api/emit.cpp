@@ -19,15 +19,18 @@ Result<EmitResult> emit(const Device& device, const GemmProblem& problem, const 
           "emit", problem.print(), "has no candidate of the native source", "`gemmsmith explain` lists the rules", {}};
     chosen = set.kept.front().config;
   }
-  GS_TRY(CompiledKernel compiled, compile_native(*state.target, problem, chosen));
+  GS_TRY(CompiledKernel compiled, compile_native(*state.target, problem, chosen,
+                                                 {.cache = state.kernels.get(), .object_only = stage == "object"}));
   EmitResult result;
   result.config = chosen;
   result.stage = stage;
-  result.phases = {{"stage", compiled.ms.stage},
-                   {"passes", compiled.ms.passes},
-                   {"translate", compiled.ms.translate},
-                   {"optimize", compiled.ms.optimize},
-                   {"codegen", compiled.ms.codegen}};
+  result.from_cache = compiled.ms.total() == 0;
+  if (!result.from_cache)
+    result.phases = {{"stage", compiled.ms.stage},
+                     {"passes", compiled.ms.passes},
+                     {"translate", compiled.ms.translate},
+                     {"optimize", compiled.ms.optimize},
+                     {"codegen", compiled.ms.codegen}};
   result.total_ms = compiled.ms.total();
   if (stage == "object") {
     result.content = std::move(compiled.object);

@@ -55,6 +55,9 @@ class Target {
  public:
   virtual ~Target() = default;
   virtual const DeviceFacts& facts() const = 0;
+  // What machine code of this target needs beyond what the facts say: CPU and features by the compiler's own names. Equal
+  // texts, and equal IR, give equal code that runs on both; a part of the keys of stored kernels.
+  virtual std::string code_id() const = 0;
   // Stages with `stage` in a context of the calling thread and compiles. May be called from several threads at once.
   virtual Result<CompiledKernel> compile(const std::function<Result<KernelIr>(IrContext&)>& stage,
                                          const CompileOptions& = {}) = 0;

@@ -96,7 +96,7 @@ Result<std::vector<FileResults>> run_files(const CaseFlags& flags, const Device&
   return files;
 }
 
-std::string case_json(const std::vector<FileResults>& files) {
+std::string case_json(const std::vector<FileResults>& files, const Device& device) {
   const CaseCounts counts = count(files);
   nlohmann::json results = nlohmann::json::array();
   for (const FileResults& file : files)
@@ -105,6 +105,7 @@ std::string case_json(const std::vector<FileResults>& files) {
                         {"refused", counts.refused},
                         {"failed", counts.failed},
                         {"interrupted", interrupted()},
+                        {"kernel_cache", cache_json(device.kernel_cache())},
                         {"results", std::move(results)}}
       .dump(2);
 }

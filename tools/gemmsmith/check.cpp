@@ -18,7 +18,9 @@ int run(const CaseFlags& flags) {
   if (!device) return fail(device.error(), kUsage);
   const auto files = run_files(flags, *device, /*time=*/false);
   if (!files) return fail(files.error(), kUsage);
-  std::cout << (flags.json ? case_json(*files) : summary_line(count(*files))) << std::endl;
+  const std::string cache = cache_line(device->kernel_cache());
+  if (flags.json) std::cout << case_json(*files, *device) << std::endl;
+  if (!flags.json) std::cout << cache << (cache.empty() ? "" : "\n") << summary_line(count(*files)) << std::endl;
   return case_exit_code(*files);
 }
 

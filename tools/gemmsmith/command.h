@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,10 +45,14 @@ CLI::App* add_command(CLI::App& app, Chosen& chosen, const char* name, const cha
 struct DeviceFlags {
   std::string device = "cpu";
   int threads = 0;
-  std::string sources;  // comma-separated
+  std::string sources;       // comma-separated
+  std::string kernel_cache;  // empty: the default
 };
 void add_device_flags(CLI::App*, DeviceFlags&);
 void add_source_flag(CLI::App*, DeviceFlags&);
+// What the binary cache did, in words; empty if nothing was compiled or looked up.
+std::string cache_line(const KernelCacheReport&);
+nlohmann::json cache_json(const KernelCacheReport&);
 
 // `measure_peaks` as DeviceOptions has it. A source that the device does not have is an error with the names that it
 // has.

@@ -51,7 +51,8 @@ int run(const EmitFlags& flags) {
   if (!flags.output.empty())
     if (const auto written = write_file(flags.output, emitted->content); !written) return fail(written.error(), kUsage);
   std::cerr << emitted->config << ": " << emitted->stage << ", " << format_bytes(double(emitted->content.size()))
-            << ", compiled in " << format_time(emitted->total_ms * 1e3) << "\n";
+            << (emitted->from_cache ? ", from the cache" : ", compiled in " + format_time(emitted->total_ms * 1e3))
+            << "\n";
   for (const auto& [phase, ms] : emitted->phases)
     std::cerr << "  " << pad_right(phase, 10) << pad_left(format_time(ms * 1e3), 8) << "\n";
   return kOk;

@@ -68,7 +68,7 @@ std::vector<Outcome> tune_all(const TuneFlags& flags, const Device& device, cons
   return outcomes;
 }
 
-nlohmann::json to_json_document(const Work& work, const std::vector<Outcome>& outcomes, const DeviceFacts& facts,
+nlohmann::json to_json_document(const Work& work, const std::vector<Outcome>& outcomes, const Device& device,
                                 double seconds) {
   nlohmann::json problems = nlohmann::json::array();
   for (const WorkItem& item : work.items) {
@@ -92,7 +92,8 @@ nlohmann::json to_json_document(const Work& work, const std::vector<Outcome>& ou
                       {"time_us", total.time_us},
                       {"alone_us", alone}});
   }
-  return {{"device", facts.fingerprint()},
+  return {{"device", device.facts().fingerprint()},
+          {"kernel_cache", cache_json(device.kernel_cache())},
           {"seconds", seconds},
           {"interrupted", interrupted()},
           {"problems", std::move(problems)},
@@ -131,7 +132,7 @@ int run(const TuneFlags& flags) {
 
   const double seconds = now_seconds() - start;
   if (flags.json) {
-    std::cout << to_json_document(*work, outcomes, device->facts(), seconds).dump(2) << std::endl;
+    std::cout << to_json_document(*work, outcomes, *device, seconds).dump(2) << std::endl;
   } else {
     std::cout << tune_summary(*work, outcomes, device->facts(), standard_output().style);
     const auto stored = std::count_if(outcomes.begin(), outcomes.end(),
@@ -140,6 +141,7 @@ int run(const TuneFlags& flags) {
               << format_seconds(seconds);
     if (kept != nullptr) std::cout << "; kept in " << kept->path();
     std::cout << "\n";
+    if (const std::string cache = cache_line(device->kernel_cache()); !cache.empty()) std::cout << cache << "\n";
     // Without a store there is nothing to read: explain would tune it again.
     if (kept != nullptr)
       std::cout << "Why a winner won: " << explain_command(flags, work->items.front().named.problem) << "\n";

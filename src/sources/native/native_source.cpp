@@ -2,10 +2,10 @@
 
 #include <bit>
 #include <chrono>
-#include <map>
-#include <mutex>
 
 #include "sources/native/build_id.h"
+#include "sources/native/loaded_kernels.h"
+#include "support/text.h"
 #include "templates/template.h"
 
 namespace gemmsmith {
@@ -103,9 +103,15 @@ class NativeKernel : public Kernel {
   bool nothing_to_do_ = false;
 };
 
+// What a compiled kernel depends on, all of it: the code that made it, the candidate and its class, the machine.
+std::string cache_key(const Target& target, const std::string& kernel_key, bool check_bounds) {
+  return concat(kNativeBuildId, " | ", target.code_id(), " | ", kernel_key, check_bounds ? " | bounds" : "");
+}
+
 class NativeSource : public Source {
  public:
-  NativeSource(Target& target, const NativeOptions& options) : target_(target), options_(options) {}
+  NativeSource(Target& target, const NativeOptions& options)
+      : target_(target), options_(options), loaded_(options.max_loaded) {}
   std::string name() const override { return "native"; }
   std::string version() const override { return kNativeBuildId; }
 
@@ -144,9 +150,10 @@ class NativeSource : public Source {
   Result<std::unique_ptr<Kernel>> build(const GemmProblem& p, const DeviceFacts& device,
                                         const Candidate& candidate) override {
     GS_CHECK(check_candidate(candidate.config, p, device));
-    const std::string key = kernel_key(candidate.config, p, device);
     const auto start = std::chrono::steady_clock::now();
-    std::shared_ptr<LoadedKernel> loaded = find(key);
+    const std::string key = cache_key(target_, kernel_key(candidate.config, p, device), options_.check_bounds);
+    std::shared_ptr<LoadedKernel> loaded = loaded_.find(key);  // one compiled kernel serves every problem of its class
+    if (!loaded) loaded = load_saved(key);
     if (!loaded) {
       GS_TRY(const CompiledKernel compiled, target_.compile(
                                                 [&](IrContext& context) {
@@ -155,28 +162,28 @@ class NativeSource : public Source {
                                                 },
                                                 {.verify = options_.verify}));
       GS_TRY(loaded, target_.load(compiled));
-      keep(key, loaded);
+      if (options_.cache) options_.cache->save(key, compiled);
     }
+    loaded = loaded_.keep(key, std::move(loaded));
     const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     return std::unique_ptr<Kernel>(new NativeKernel(std::move(loaded), p, ms));
   }
 
  private:
-  // One compiled kernel serves every problem of its class.
-  std::shared_ptr<LoadedKernel> find(const std::string& key) {
-    const std::lock_guard lock(mutex_);
-    const auto found = loaded_.find(key);
-    return found == loaded_.end() ? nullptr : found->second;
-  }
-  void keep(const std::string& key, std::shared_ptr<LoadedKernel> kernel) {
-    const std::lock_guard lock(mutex_);
-    loaded_.emplace(key, std::move(kernel));
+  // The kernel of the binary cache; null if there is none that can be loaded.
+  std::shared_ptr<LoadedKernel> load_saved(const std::string& key) {
+    if (!options_.cache) return nullptr;
+    const std::optional<CompiledKernel> saved = options_.cache->find(key);
+    if (!saved) return nullptr;
+    auto loaded = target_.load(*saved);
+    if (loaded.ok()) return *std::move(loaded);
+    options_.cache->reject(key, loaded.error());
+    return nullptr;
   }
 
   Target& target_;
   NativeOptions options_;
-  std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<LoadedKernel>> loaded_;
+  LoadedKernels loaded_;
 };
 
 }  // namespace
@@ -185,9 +192,17 @@ std::unique_ptr<Source> make_native_source(Target& target, const NativeOptions& 
   return std::make_unique<NativeSource>(target, options);
 }
 
-Result<CompiledKernel> compile_native(Target& target, const GemmProblem& p, const std::string& config) {
-  return target.compile([&](IrContext& context) { return stage_kernel(context, config, p, target.facts()); },
-                        {.verify = true, .keep_stages = true});
+Result<CompiledKernel> compile_native(Target& target, const GemmProblem& p, const std::string& config,
+                                      const NativeCompile& options) {
+  GS_CHECK(check_candidate(config, p, target.facts()));
+  const std::string key = cache_key(target, kernel_key(config, p, target.facts()), /*check_bounds=*/false);
+  if (options.cache && options.object_only)
+    if (std::optional<CompiledKernel> saved = options.cache->find(key)) return *std::move(saved);
+  GS_TRY(CompiledKernel compiled,
+         target.compile([&](IrContext& context) { return stage_kernel(context, config, p, target.facts()); },
+                        {.verify = true, .keep_stages = true}));
+  if (options.cache) options.cache->save(key, compiled);
+  return compiled;
 }
 
 }  // namespace gemmsmith
