@@ -61,7 +61,7 @@ TmaOutput GpuBuilder::tma_output(const OutputArg& arg, TileShape shape, int cons
                                  Where at) {
   const Scope scope("tma_output", at);
   const Kind element = arg.d.type;
-  const bool by_rows = (arg.d.major != Major::column) != arg.swapped;
+  const bool by_rows = (arg.d.major != Major::column) != arg.d.transposed;
   Output d = output(arg, at);
   TmaOutput out(arg.d.major != Major::column ? d : d.transposed());  // vectors lie along the last mode
   out.by_rows_ = by_rows;
@@ -100,7 +100,7 @@ TmaOutput GpuBuilder::tma_output(const OutputArg& arg, TileShape shape, int cons
     const int step = std::min(columns, 32);
     out.sums_.emplace(allocate("sums", int64_t(consumers) * kFragmentRows * step * 4, consumers, at));
   }
-  out.map_ = tensor_map(arg.d, out.box_, arg.swapped ? columns : kFragmentRows, arg.swapped ? kFragmentRows : columns, {}, at);
+  out.map_ = tensor_map(arg.d, out.box_, kFragmentRows, columns, {}, at);
   stores_in_flight_ = true;
   return out;
 }
@@ -275,7 +275,7 @@ Vec SharedTile::load(const Int& row, const Int& column, const Int& rank, int lan
 GlobalOutput GpuBuilder::global_output(const OutputArg& arg, bool vectors, Where at) {
   const Scope scope("global_output", at);
   const Output d = output(arg, at);
-  return {arg.swapped ? d.transposed() : d, vectors && !arg.swapped};
+  return {arg.d.transposed ? d.transposed() : d, vectors && !arg.d.transposed};
 }
 
 void GlobalOutput::store(const Tile& t, const Int& row, const Int& column, const Vec& sums, Where at) const {

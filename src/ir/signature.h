@@ -31,7 +31,10 @@ struct KernelArgument {
 
 // What TMA copies; it decides what fills places outside of the matrix and how a reduction adds.
 enum class TmaType : uint8_t { u8, u16, u32, i32, f16, bf16, f32, tf32 };
-constexpr int bytes(TmaType type) { return type == TmaType::u8 ? 1 : type <= TmaType::u16 ? 2 : 4; }
+constexpr int bytes(TmaType type) {
+  if (type == TmaType::u8) return 1;
+  return type == TmaType::u16 || type == TmaType::f16 || type == TmaType::bf16 ? 2 : 4;
+}
 
 // The tensor map of a matrix operand: its boxes are tiles of (1, rows, columns), or of (rows, columns) without a batch.
 struct TensorMapSpec {

@@ -31,10 +31,8 @@ Supports tma_takes(const char* name, const MatrixSpec& m, int64_t rows, int64_t 
 MatrixArg matrix_of(const char* name, const char* rows, const char* columns, const OperandClass& c, bool batched) {
   return {name, rows, columns, c.major, c.type, batched};
 }
-// The same matrix with its modes exchanged.
 MatrixArg transposed(MatrixArg m) {
-  std::swap(m.rows, m.columns);
-  m.major = m.major == Major::row ? Major::column : m.major == Major::column ? Major::row : Major::none;
+  m.transposed = true;
   return m;
 }
 
@@ -54,7 +52,7 @@ HopperOperands hopper_operands(const GemmClass& c, bool swap) {
   o.d.beta = c.reads_c;
   o.d.epilogue = c.epilogue;
   for (const InputSpec& input : c.inputs) o.d.inputs.push_back({input.name, input.index, input.type});
-  o.d.swapped = swap;
+  o.d.d.transposed = swap;
   return o;
 }
 
