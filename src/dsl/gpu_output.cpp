@@ -227,11 +227,12 @@ void TmaOutput::store_evaluated(const Consumer& self, const Tile& t, const Fragm
             acc.emplace(acc ? halves(*acc, four) : four);
           }
           const Int global_row = row + i * kFragmentRows + r, global_column = column + box * box_columns + c + n;
-          const Vec value = here.evaluate(*acc, [&](const Tensor& x) {
+          const auto load = [&](const Tensor& x) {
             return by_rows ? load_inside(x, global_row, global_column, lanes, vectors_)
                            : load_inside(x, global_column, global_row, lanes, vectors_);
-          });
-          staging.store({r, c + n}, value);
+          };
+          // Sums of integers that are only converted stay integers: f32 would round those beyond 2^24.
+          staging.store({r, c + n}, here.is_conversion() ? *acc : here.evaluate(*acc, load));
         }
       }
       send(self, t, *buffer0 + used % buffers_ * span_bytes(box_), row + i * kFragmentRows, column + box * box_columns);

@@ -81,6 +81,7 @@ Result<TensorMap> tensor_map(const TensorMapSpec& spec, const KernelSignature& s
                    "is not a multiple of 16 bytes, TMA's rule", "a matrix that starts at a multiple of 16 bytes");
   const int64_t inner = row_major ? columns : rows, outer = row_major ? rows : columns;
   map.rank = spec.batched ? 3 : 2;
+  map.empty = inner == 0 || outer == 0;
   map.extents = {uint64_t(std::max<int64_t>(inner, 1)), uint64_t(std::max<int64_t>(outer, 1)), 1, 1, 1};
   map.box = {uint32_t(inner_box), uint32_t(outer_box), 1, 1, 1};
   map.stride_bytes[0] = uint64_t(element);
@@ -93,6 +94,7 @@ Result<TensorMap> tensor_map(const TensorMapSpec& spec, const KernelSignature& s
     map.extents[2] = uint64_t(std::max<int64_t>(batch, 1));
     GS_TRY(map.stride_bytes[2], outer_stride(spec.operand, "a batch", batch, *batch_stride, element));
   }
+  if (map.empty) map.extents = {1, 1, 1, 1, 1};
   for (int d = 0; d < map.rank; ++d)
     if (int64_t(map.extents[size_t(d)]) > kMaxTmaExtent)
       return refused(spec.operand, "an extent of " + number(int64_t(map.extents[size_t(d)])), "is more than 2^32, TMA's limit",

@@ -84,9 +84,10 @@ struct TensorMap {
   std::array<uint32_t, 5> box = {};
   TmaType type = TmaType::bf16;
   int swizzle_bytes = 0, l2_promotion_bytes = 0;
+  bool empty = false;  // nothing of it is read: its address may be null, and a target that needs one puts in its own
   friend bool operator==(const TensorMap&, const TensorMap&) = default;
 };
-// Makes one from the words of a launch. Extents of 0 become 1: their kernels load outside of every matrix. Errors name
+// Makes one from the words of a launch. An empty matrix becomes one of one element: its kernel loads outside. Errors name
 // the operand and the rule that it breaks: an address or stride that is not a multiple of 16 bytes, a stride of 2^40
 // bytes or more, an extent beyond 2^32, a box that TMA does not have (CUDA driver API, cuTensorMapEncodeTiled).
 Result<TensorMap> tensor_map(const TensorMapSpec&, const KernelSignature&, const int64_t* words);

@@ -112,9 +112,11 @@ class SimulatedKernel : public LoadedKernel {
   Status launch(int64_t* words) override {
     GS_TRY(const int64_t grid, grid_size(signature_, words, state_->options.resident_clusters));
     if (grid == 0) return Done{};
+    alignas(64) char nothing[64] = {};  // what an empty operand's map points to
     std::vector<simulator::TensorMap> maps;
     for (const TensorMapSpec& spec : signature_.tensor_maps) {
-      GS_TRY(const gemmsmith::TensorMap map, tensor_map(spec, signature_, words));
+      GS_TRY(gemmsmith::TensorMap map, tensor_map(spec, signature_, words));
+      if (map.empty) map.address = uint64_t(uintptr_t(nothing));
       GS_TRY(const simulator::TensorMap encoded, encode(map));
       maps.push_back(encoded);
     }
@@ -128,6 +130,7 @@ class SimulatedKernel : public LoadedKernel {
     for (simulator::TensorMap& map : maps) launch.parameters.push_back(&map);
     for (size_t i = 0; i < signature_.arguments.size(); ++i) launch.parameters.push_back(words + i);
     std::vector<GlobalBuffer> buffers;
+    buffers.push_back({"an empty operand", nothing, sizeof nothing, false});
     for (const OperandMemory& m : memory_) buffers.push_back({m.name, m.base, m.bytes, m.writable});
     launch.buffers = buffers;
     launch.regions = tables_.regions;
