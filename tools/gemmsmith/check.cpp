@@ -10,7 +10,8 @@ namespace {
 constexpr const char* kExamples =
     "Examples:\n"
     "  gemmsmith check tests/cases/*.cases\n"
-    "  gemmsmith check edges.cases --sources native --configs 0\n";
+    "  gemmsmith check edges.cases --sources native --configs 0\n"
+    "  gemmsmith check shapes.csv --sample 40\n";
 
 int run(const CaseFlags& flags) {
   interrupt_flag();
