@@ -128,6 +128,21 @@ TEST_F(Values, ThatAreSubnormalStayInF32AndF16) {
   expect("3x35x1 dtype=f16 d=f32", all(smallest), all(smallest), all(smallest * smallest));
 }
 
+// The dot instruction takes operands below 2^-126 for 0 and gives 0 for such sums, whatever the mode of the thread.
+TEST_F(Values, ThatAreSubnormalInBf16AreKeptOrZero) {
+  const double tiny = std::ldexp(1.0, -130);
+  for (const char* layout : {"b=row", "b=col"}) {
+    const GemmProblem p = GemmProblem::parse(concat("3x35x2 dtype=bf16 d=f32 ", layout)).value();
+    for (const Built& one : build_all(*device_with(2), p, 8)) {
+      Operands operands = filled(p, all(tiny), all(1));
+      const bool keeps = one.name.starts_with("reference") ||
+                         (one.name.starts_with("native") && one.name.find("dot=1") == std::string::npos);
+      for (const double value : run(*one.kernel, p, operands))
+        ASSERT_TRUE(value == 2 * tiny || (value == 0 && !keeps)) << one.name << ": " << value;
+    }
+  }
+}
+
 // ---- NaN and infinity: what is read counts
 
 TEST_F(Values, OfNaNAndInfinityGoThroughZeros) {

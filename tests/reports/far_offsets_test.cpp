@@ -49,11 +49,11 @@ class FarOffsets : public testing::TestWithParam<const char*> {};
 // 2^31 = 2147483648 elements. Each problem has one operand, or all, beyond it: in bytes, in elements, in rows, in members.
 INSTANTIATE_TEST_SUITE_P(
     Problems, FarOffsets,
-    testing::Values("5x33x7 a=f32:ld=1073741824",                                       // bytes beyond 2^32
-                    "5x33x7 b=f32:ld=2147483659", "5x33x7 d=f32:ld=2147483659",         // elements beyond 2^31
-                    "5x33x7 beta=1 c=f32:ld=2147483659",                                //
+    testing::Values("5x33x7 a=f32:ld=1073741824",                                // bytes beyond 2^32
+                    "5x33x7 b=f32:ld=2147483659", "5x33x7 d=f32:ld=2147483659",  // elements beyond 2^31
+                    "5x33x7 beta=1 c=f32:ld=2147483659",                         //
                     "5x33x7 a=f32:ld=3000000000 b=f32:col:ld=3000000000 d=f32:ld=3000000000",
-                    "1x33x7 dtype=bf16 b=bf16:col:ld=4294967299",                       // one row: the GEMV
+                    "1x33x7 dtype=bf16 b=bf16:col:ld=4294967299",  // one row: the GEMV
                     "9x40x17 dtype=bf16 a=bf16:col:ld=2147483659 d=bf16:col:ld=2147483659",
                     "9x40x17 dtype=i8 a=i8:ld=4294967299 b=i8:col:ld=4294967299",
                     "3x8x5 a=f32:strides(-2147483659,1) b=f32:strides(-2147483659,1) d=f32:strides(-2147483659,1)",
@@ -91,8 +91,8 @@ TEST_P(FarOffsets, AreRightOrRefused) {
       for (int64_t t = 0; t < p.batch; ++t)
         for (int64_t row = 0; row < p.m; ++row)
           for (int64_t column = 0; column < p.n; ++column)
-            store_element(p.d.type, d.origin(), t * p.d.batch_stride + row * p.d.row_stride + column * p.d.column_stride,
-                          -99);
+            store_element(p.d.type, d.origin(),
+                          t * p.d.batch_stride + row * p.d.row_stride + column * p.d.column_stride, -99);
       ASSERT_TRUE((*kernel)->run(args).ok());
       const Accuracy accuracy = check.compare(args.d);
       EXPECT_TRUE(accuracy.passed) << source->name() << " " << kept[i].config << ": " << accuracy.failure;

@@ -81,8 +81,9 @@ TEST_F(Surroundings, ACommaInNumbersChangesNothing) {
   const std::string text =
       "m=1200 n=20 k=3 dtype=f32 alpha=0.5 beta=1e-3 epilogue=clamp(acc * 1.25 + bias[n], -1.5, 1234567.5)";
   const std::string printed = GemmProblem::parse(text).value().print();
-  const std::string config = R"({"model_type": "llama", "hidden_size": 2048, "intermediate_size": 8192, "num_attention_heads": 16,)"
-                             R"( "num_hidden_layers": 2, "num_key_value_heads": 4, "vocab_size": 32000, "rope_theta": 0.5})";
+  const std::string config =
+      R"({"model_type": "llama", "hidden_size": 2048, "intermediate_size": 8192, "num_attention_heads": 16,)"
+      R"( "num_hidden_layers": 2, "num_key_value_heads": 4, "vocab_size": 32000, "rope_theta": 0.5})";
   TuneOptions options;
   options.budget_seconds = 0.05;
   options.sources = {"native", "reference"};
@@ -112,10 +113,10 @@ TEST_F(Surroundings, ACommaInNumbersChangesNothing) {
 TEST_F(Surroundings, VariablesOfOtherLibrariesDoNotChangeResultsOrFacts) {
   const DeviceFacts before = open_device(0)->facts();
   const std::pair<const char*, const char*> variables[] = {
-      {"OMP_NUM_THREADS", "1"},       {"OMP_NUM_THREADS", "many"},  {"OPENBLAS_NUM_THREADS", "0"},
-      {"GOMP_CPU_AFFINITY", "0"},     {"OMP_WAIT_POLICY", "active"}, {"MKL_NUM_THREADS", "-1"},
-      {"DNNL_VERBOSE", "0"},          {"LANG", "no_such_locale"},   {"TMPDIR", "/nowhere"},
-      {"LC_ALL", "de_DE.UTF-8"},      {"MALLOC_PERTURB_", "165"}};
+      {"OMP_NUM_THREADS", "1"},   {"OMP_NUM_THREADS", "many"},   {"OPENBLAS_NUM_THREADS", "0"},
+      {"GOMP_CPU_AFFINITY", "0"}, {"OMP_WAIT_POLICY", "active"}, {"MKL_NUM_THREADS", "-1"},
+      {"DNNL_VERBOSE", "0"},      {"LANG", "no_such_locale"},    {"TMPDIR", "/nowhere"},
+      {"LC_ALL", "de_DE.UTF-8"},  {"MALLOC_PERTURB_", "165"}};
   for (const auto& [name, value] : variables) {
     SCOPED_TRACE(concat(name, "=", value));
     const auto saved = environment_variable(name);
@@ -163,7 +164,7 @@ class Interruptions {
  public:
   Interruptions() {
     count = 0;
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_handler = [](int) { count = count + 1; };
     sigaction(SIGALRM, &action, &before_);
     const itimerval often{{0, 500}, {0, 500}};
@@ -177,7 +178,7 @@ class Interruptions {
   static inline volatile sig_atomic_t count = 0;
 
  private:
-  struct sigaction before_ {};
+  struct sigaction before_{};
 };
 
 TEST_F(Surroundings, SignalsInterruptNothing) {
