@@ -82,7 +82,7 @@ Result<TuneReport> tune(const Device&, const GemmProblem&, const TuneOptions& = 
 // A kernel bound to a problem. run() may be called from one thread at a time.
 class Gemm {
  public:
-  // The store's choice for the problem, or a fresh tuning's.
+  // The store's choice for the problem, or a fresh tuning's: also where the stored one cannot be built any more.
   static Result<Gemm> create(const Device&, const GemmProblem&, const TuneOptions& = {}, Store* store = nullptr);
   // A certain candidate: Gemm::build(device, problem, "native", "gemm_packed mr=8 nr=32 kc=256"). An empty config: the first guess.
   static Result<Gemm> build(const Device&, const GemmProblem&, const std::string& source,
