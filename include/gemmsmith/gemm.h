@@ -32,6 +32,7 @@ struct DeviceOptions {
   // Called at most once, by the thread that meets it, with the first reason why kernels cannot be kept or read. It
   // costs time, never a result. May be empty.
   std::function<void(const Error&)> warn;
+  bool detect_races = true;   // simulated devices: report accesses that nothing orders
 };
 
 // What the cache of compiled kernels did in this process, for this device.
@@ -47,7 +48,7 @@ struct KernelCacheReport {
 // A device with the sources that can offer kernels for it. Cheap to copy: copies share what is behind.
 class Device {
  public:
-  // "cpu". Errors: an unknown device (lists the known), a CPU that the target does not cover (says what is missing).
+  // "cpu", "sim:sm_90a" (a Hopper GPU simulated on the CPU). Errors: an unknown device (lists the known), a CPU that the target does not cover (says what is missing).
   static Result<Device> open(const std::string& name, const DeviceOptions& = {});
 
   const DeviceFacts& facts() const;

@@ -3,15 +3,23 @@
 #include "api/state.h"
 #include "support/text.h"
 #include "targets/cpu/cpu_target.h"
+#include "targets/simulator/simulator_target.h"
 
 namespace gemmsmith {
 namespace {
 
-constexpr const char* kDevices[] = {"cpu"};
+constexpr const char* kDevices[] = {"cpu", "sim:sm_90a"};
+constexpr std::string_view kSimulated = "sim:";
 
 Result<std::unique_ptr<Target>> open_target(const std::string& name, const DeviceOptions& options) {
   if (name == "cpu")
     return make_cpu_target({.threads = options.threads, .measure_peaks = options.measure_peaks, .features_limit = {}});
+  if (name.starts_with(kSimulated)) {
+    SimulatorOptions simulated;
+    simulated.launch.detect_races = options.detect_races;
+    GS_TRY(std::unique_ptr<SimulatorTarget> target, make_simulator_target(name.substr(kSimulated.size()), simulated));
+    return std::unique_ptr<Target>(std::move(target));
+  }
   return Error{"device", "\"" + name + "\"", "is not a device of this build", "known: " + join(kDevices, ", "), {}};
 }
 

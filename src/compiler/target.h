@@ -50,7 +50,6 @@ struct CompiledKernel {
   std::string name;
   std::string object;
   KernelSignature signature;
-  std::string side_data;  // what its target needs beside the object, in a form of its own
   CompileTimes ms;
   std::map<std::string, std::string> stages;  // "mlir", "llvm", "asm", "ptx": text
   std::map<std::string, std::string> absent_stages;  // those that this machine cannot make, with the reason
@@ -72,6 +71,7 @@ class LoadedKernel {
   // One 64-bit word for each argument of the signature; those of kind cores and scratch are filled in here.
   virtual Status launch(int64_t* arguments) = 0;
   // For targets that check every access: what the next launches may touch.
+  virtual bool checks_memory() const { return false; }
   virtual void set_memory(std::vector<OperandMemory>) {}
 };
 

@@ -1,5 +1,6 @@
 #include "targets/simulator/simulator_target.h"
 
+#include <charconv>
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -89,6 +90,8 @@ Result<simulator::TensorMap> encode(const gemmsmith::TensorMap& map) {
   return simulator::TensorMap::encode(fields);
 }
 
+// The object of a kernel: the length of its tables, the tables, machine code of the host.
+
 // What launches share.
 struct State {
   SimulatorOptions options;
@@ -103,6 +106,7 @@ class SimulatedKernel : public LoadedKernel {
         signature_(kernel.signature) {}
 
   const KernelSignature& signature() const override { return signature_; }
+  bool checks_memory() const override { return true; }
   void set_memory(std::vector<OperandMemory> memory) override { memory_ = std::move(memory); }
 
   Status launch(int64_t* words) override {
@@ -160,6 +164,11 @@ class SimulatedGpu : public SimulatorTarget {
     state_->options = options;
   }
   const DeviceFacts& facts() const override { return facts_; }
+  std::string code_id() const override {
+    const auto machine = host_machine();
+    if (!machine.ok()) return "simulator";
+    return "simulator " + (*machine)->getTargetCPU().str() + " " + (*machine)->getTargetFeatureString().str();
+  }
   const SimulatorOptions& options() const override { return state_->options; }
   void set_options(const SimulatorOptions& options) override { state_->options = options; }
   const LaunchResult& last_result() const override { return state_->last; }
@@ -179,7 +188,7 @@ class SimulatedGpu : public SimulatorTarget {
     stopwatch.lap_ms();
     auto tables = lower_to_simulator(module);
     if (!tables.ok()) return in_kernel(std::move(tables).error());
-    kernel.side_data = print_tables(*tables);
+    const std::string header = print_tables(*tables);
     if (Status lowered = lower_to_llvm(module, options.verify); !lowered.ok()) return in_kernel(std::move(lowered).error());
     kernel.ms.passes = stopwatch.lap_ms();
     llvm::LLVMContext llvm_context;
@@ -194,15 +203,21 @@ class SimulatedGpu : public SimulatorTarget {
     if (options.keep_stages) kernel.stages["llvm"] = gemmsmith::print(**code);
     auto object = compile_for_host(**code, *machine);
     if (!object.ok()) return in_kernel(std::move(object).error());
-    kernel.object = std::move(*object);
+    kernel.object = std::to_string(header.size()) + "\n" + header + *object;
     kernel.ms.codegen = stopwatch.lap_ms();
     return kernel;
   }
 
   Result<std::unique_ptr<LoadedKernel>> load(const CompiledKernel& kernel) override {
-    GS_TRY(LoweredTables tables, read_tables(kernel.side_data));
-    GS_TRY(std::unique_ptr<HostCode> code, load_for_host(kernel.object));
-    return std::unique_ptr<LoadedKernel>(new SimulatedKernel(state_, std::move(code), std::move(tables), kernel));
+    size_t header = 0;
+    const char* const begin = kernel.object.data();
+    const auto [rest, code] = std::from_chars(begin, begin + kernel.object.size(), header);
+    const size_t start = size_t(rest - begin) + 1;
+    if (code != std::errc() || start > kernel.object.size() || header > kernel.object.size() - start)
+      return Error{"simulated kernel " + kernel.name, "its object", "has no tables", "compile it again", {}};
+    GS_TRY(LoweredTables tables, read_tables(kernel.object.substr(start, header)));
+    GS_TRY(std::unique_ptr<HostCode> code_of_host, load_for_host(kernel.object.substr(start + header)));
+    return std::unique_ptr<LoadedKernel>(new SimulatedKernel(state_, std::move(code_of_host), std::move(tables), kernel));
   }
 
  private:
