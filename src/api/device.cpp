@@ -3,6 +3,8 @@
 #include "api/state.h"
 #include "support/text.h"
 #include "targets/cpu/cpu_target.h"
+#include "targets/cuda/arch.h"
+#include "targets/cuda/cuda_target.h"
 #include "targets/simulator/simulator_target.h"
 
 namespace gemmsmith {
@@ -20,7 +22,16 @@ Result<std::unique_ptr<Target>> open_target(const std::string& name, const Devic
     GS_TRY(std::unique_ptr<SimulatorTarget> target, make_simulator_target(name.substr(kSimulated.size()), simulated));
     return std::unique_ptr<Target>(std::move(target));
   }
-  return Error{"device", "\"" + name + "\"", "is not a device of this build", "known: " + join(kDevices, ", "), {}};
+  if (gpu_arch(name).ok()) {
+    CudaTargetOptions gpu;
+    gpu.arch = name;
+    return make_cuda_target(gpu);
+  }
+  return Error{"device",
+               "\"" + name + "\"",
+               "is not a device of this build",
+               "known: " + join(kDevices, ", ") + "; to compile only: " + join(gpu_arch_names(), ", "),
+               {}};
 }
 
 // Null if it is off.

@@ -173,8 +173,9 @@ std::string nvrtc_source(std::string_view ptx, const std::string& kernel, const 
     parameters.push_back(concat("const __grid_constant__ TensorMap map", i));
   for (size_t i = 0; i < signature.arguments.size(); ++i) parameters.push_back(concat("unsigned long long word", i));
   source += join(parameters, ", ") + ") {\nasm volatile(R\"PTX(";
-  // From the brace after the entry's directives to the end of the function. Lines that name files mean nothing here.
-  const size_t entry = ptx.find(".entry"), begin = ptx.find("\n{", entry), end = ptx.find("\n}", begin);
+  // From the brace after the entry's directives to the last that begins a line: assembly blocks have braces of their own.
+  // Lines that name files mean nothing here.
+  const size_t entry = ptx.find(".entry"), begin = ptx.find("\n{", entry), end = ptx.rfind("\n}");
   for (const std::string_view line : split(ptx.substr(begin + 1, end + 1 - begin), '\n')) {
     if (trim(line).starts_with(".loc")) continue;
     for (const char c : line) source += c == '%' ? "%%" : std::string(1, c);
