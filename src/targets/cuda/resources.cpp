@@ -31,7 +31,7 @@ constexpr Meaning kMeanings[] = {
     {"'setmaxnreg' ignored to maintain compatibility across compilation units",
      "it was assembled to be linked: roles keep the registers of the launch"},
     {"'setmaxnreg' ignored; unable to determine register count at entry",
-     "the kernel does not say how many threads it has: roles keep the registers of the launch"},
+     "the kernel lacks .reqntid or .minnctapersm: roles keep the registers of the launch"},
     {"'setmaxnreg' ignored", "roles keep the registers of the launch"},
     {"setmaxnreg.dec has register count", "a role gives up fewer registers than it could"},
     {"serialized due to insufficient register resources",

@@ -47,8 +47,8 @@ TEST(Assembler, NvrtcIsGivenTheBodyAsOneBlock) {
             "\tld.param.b64 \t%%rd1, [kernel_param_1];\n"
             "\tret;\n"
             "$L__func_end0:\n"
-            "\n"
-            "})PTX\" :: \"l\"(gs_shared) : \"memory\");\n"
+            "}\n"
+            ")PTX\" :: \"l\"(gs_shared) : \"memory\");\n"
             "}\n");
 }
 
