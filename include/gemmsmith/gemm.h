@@ -21,6 +21,14 @@
 
 namespace gemmsmith {
 
+// How a simulated device runs its kernels.
+struct SimulationOptions {
+  bool detect_races = false;  // report accesses of shared, distributed and global memory that nothing orders
+  // Every launch runs under that many schedules: asynchronous operations as late as possible, as early as possible, then
+  // in random orders of seeds 1, 2, ... Results have to be the same, bit for bit.
+  int schedules = 1;
+};
+
 struct DeviceOptions {
   int threads = 0;            // 0: all cores that this process may run on
   bool measure_peaks = true;  // about 0.3 s on first use in a process; reports then have floors and fractions of peak
@@ -32,7 +40,7 @@ struct DeviceOptions {
   // Called at most once, by the thread that meets it, with the first reason why kernels cannot be kept or read. It
   // costs time, never a result. May be empty.
   std::function<void(const Error&)> warn;
-  bool detect_races = true;   // simulated devices: report accesses that nothing orders
+  SimulationOptions simulation;  // of simulated devices
 };
 
 // What the cache of compiled kernels did in this process, for this device.

@@ -18,7 +18,8 @@ Result<std::unique_ptr<Target>> open_target(const std::string& name, const Devic
     return make_cpu_target({.threads = options.threads, .measure_peaks = options.measure_peaks, .features_limit = {}});
   if (name.starts_with(kSimulated)) {
     SimulatorOptions simulated;
-    simulated.launch.detect_races = options.detect_races;
+    simulated.launch.detect_races = options.simulation.detect_races;
+    simulated.schedules = options.simulation.schedules;
     GS_TRY(std::unique_ptr<SimulatorTarget> target, make_simulator_target(name.substr(kSimulated.size()), simulated));
     return std::unique_ptr<Target>(std::move(target));
   }

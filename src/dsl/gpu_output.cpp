@@ -61,7 +61,7 @@ TmaOutput GpuBuilder::tma_output(const OutputArg& arg, TileShape shape, int cons
                                  Where at) {
   const Scope scope("tma_output", at);
   const Kind element = arg.d.type;
-  const bool by_rows = (arg.d.major != Major::column) != arg.swapped;
+  const bool by_rows = (arg.d.major != Major::column) != arg.d.transposed;
   Output d = output(arg, at);
   TmaOutput out(arg.d.major != Major::column ? d : d.transposed());  // vectors lie along the last mode
   out.by_rows_ = by_rows;
@@ -91,16 +91,13 @@ TmaOutput GpuBuilder::tma_output(const OutputArg& arg, TileShape shape, int cons
     op::fail(at, std::move(boxes).error());
     return out;
   }
-  if (boxes->at.size() != 1) {  // rows of more than one swizzle: a box each would be possible, but none needs it yet
-    op::fail(at, "a column-major D of " + print(element), "has a staging tile of more than one box", "a 16-bit type");
-    return out;
-  }
+  out.parts_ = *boxes;
   out.staging_.emplace(allocate("d", consumers * buffers * span_bytes(out.box_), consumers * buffers, at));
   if (!out.converted_) {
     const int step = std::min(columns, 32);
     out.sums_.emplace(allocate("sums", int64_t(consumers) * kFragmentRows * step * 4, consumers, at));
   }
-  out.map_ = tensor_map(arg.d, out.box_, arg.swapped ? columns : kFragmentRows, arg.swapped ? kFragmentRows : columns, {}, at);
+  out.map_ = tensor_map(arg.d, out.box_, out.parts_.rows, out.parts_.columns, {}, at);
   stores_in_flight_ = true;
   return out;
 }
@@ -119,11 +116,13 @@ void TmaOutput::send(const Consumer& self, const Tile& t, const Int& buffer, con
   when(leader, [&] { op::bulk_wait(buffers_ - 2, true); });
   self.sync();
   when(leader, [&] {
-    std::vector<Int> at;
-    at.push_back(by_rows_ ? column : row);
-    at.push_back(by_rows_ ? row : column);
-    if (batched_) at.push_back(t.batch);
-    op::tma_store(map_, buffer, at);
+    for (const TmaBoxes::At& part : parts_.at) {
+      std::vector<Int> at;
+      at.push_back(by_rows_ ? column + part.column : row + part.row);
+      at.push_back(by_rows_ ? row + part.row : column + part.column);
+      if (batched_) at.push_back(t.batch);
+      op::tma_store(map_, buffer + part.byte, at);
+    }
     op::bulk_commit();
   });
 }
@@ -227,11 +226,12 @@ void TmaOutput::store_evaluated(const Consumer& self, const Tile& t, const Fragm
             acc.emplace(acc ? halves(*acc, four) : four);
           }
           const Int global_row = row + i * kFragmentRows + r, global_column = column + box * box_columns + c + n;
-          const Vec value = here.evaluate(*acc, [&](const Tensor& x) {
+          const auto load = [&](const Tensor& x) {
             return by_rows ? load_inside(x, global_row, global_column, lanes, vectors_)
                            : load_inside(x, global_column, global_row, lanes, vectors_);
-          });
-          staging.store({r, c + n}, value);
+          };
+          // Sums of integers that are only converted stay integers: f32 would round those beyond 2^24.
+          staging.store({r, c + n}, here.is_conversion() ? *acc : here.evaluate(*acc, load));
         }
       }
       send(self, t, *buffer0 + used % buffers_ * span_bytes(box_), row + i * kFragmentRows, column + box * box_columns);
@@ -275,7 +275,7 @@ Vec SharedTile::load(const Int& row, const Int& column, const Int& rank, int lan
 GlobalOutput GpuBuilder::global_output(const OutputArg& arg, bool vectors, Where at) {
   const Scope scope("global_output", at);
   const Output d = output(arg, at);
-  return {arg.swapped ? d.transposed() : d, vectors && !arg.swapped};
+  return {arg.d.transposed ? d.transposed() : d, vectors && !arg.d.transposed};
 }
 
 void GlobalOutput::store(const Tile& t, const Int& row, const Int& column, const Vec& sums, Where at) const {

@@ -82,6 +82,7 @@ op::TensorMapRef GpuBuilder::tensor_map(const MatrixArg& m, const Layout& tile, 
              type ? "has no contiguous mode, which TMA needs" : "is of a type that TMA does not have");
     return {};
   }
+  if (m.transposed) std::swap(box_rows, box_columns);
   maps_.push_back({m.name, m.rows, m.columns, m.batched, m.major == Major::column, *type, box_rows, box_columns,
                    tile.swizzle.bits ? tile.swizzle.width_bytes() : 0, options.l2_promotion_bytes});
   map_refs_.push_back(op::tensor_map_argument());
@@ -95,7 +96,8 @@ TmaInput GpuBuilder::tma_input(const MatrixArg& arg, TileShape shape, std::optio
   in.name_ = arg.name;
   in.element_ = arg.type;
   in.batched_ = arg.batched;
-  in.layout_ = swizzled_tile(shape.rows, shape.columns, bytes(in.element_), arg.major == Major::column ? Major::column : Major::row,
+  const bool by_rows = (arg.major == Major::column) != arg.transposed;  // of the kernel's matrix
+  in.layout_ = swizzled_tile(shape.rows, shape.columns, bytes(in.element_), by_rows ? Major::column : Major::row,
                              options.max_swizzle_bytes);
   in.rows_loaded_ = options.rows_loaded ? options.rows_loaded : shape.rows;
   in.multicast_ = along ? along->axis.size : 1;
@@ -148,12 +150,12 @@ ClusterBarrier GpuBuilder::cluster_barrier(const Cluster& cluster, int consumers
 TileScheduler GpuBuilder::persistent_tiles(const OutputArg& d, TileShape shape, const MatrixArg& a, int block_k,
                                            const Cluster& cluster, const Raster& raster, Where at) {
   const Scope scope("tile_scheduler", at);
-  launch_.rows = d.swapped ? d.d.columns : d.d.rows;
-  launch_.columns = d.swapped ? d.d.rows : d.d.columns;
+  launch_.rows = d.d.transposed ? d.d.columns : d.d.rows;
+  launch_.columns = d.d.transposed ? d.d.rows : d.d.columns;
   launch_.tile_rows = shape.rows * cluster.m.size;
   launch_.tile_columns = shape.columns * cluster.n.size;
   launch_.persistent = true;
-  const Int rows = extent(launch_.rows), columns = extent(launch_.columns), k = extent(a.columns);
+  const Int rows = extent(launch_.rows), columns = extent(launch_.columns), k = extent(a.transposed ? a.rows : a.columns);
   const Int tiles_m = ceil_div(rows, launch_.tile_rows), tiles_n = ceil_div(columns, launch_.tile_columns);
   const Int in_batch = tiles_m * tiles_n;
   const Int total = d.d.batched ? in_batch * extent("batch") : in_batch;

@@ -26,7 +26,7 @@ class GpuBuilder : public KernelBuilder {
 
   Cluster cluster(int m, int n = 1, int k = 1, Where at = Where::current());
 
-  // Rows and columns of the matrix are its extents' names; the tile is part of it, in shared memory.
+  // The tile is part of the matrix as the kernel sees it: transposed if its MatrixArg says so.
   TmaInput tma_input(const MatrixArg&, TileShape, std::optional<Multicast> = {}, const TmaOptions& = {},
                      Where at = Where::current());
   // `inputs` are those of every stage.

@@ -31,7 +31,10 @@ struct KernelArgument {
 
 // What TMA copies; it decides what fills places outside of the matrix and how a reduction adds.
 enum class TmaType : uint8_t { u8, u16, u32, i32, f16, bf16, f32, tf32 };
-constexpr int bytes(TmaType type) { return type == TmaType::u8 ? 1 : type <= TmaType::u16 ? 2 : 4; }
+constexpr int bytes(TmaType type) {
+  if (type == TmaType::u8) return 1;
+  return type == TmaType::u16 || type == TmaType::f16 || type == TmaType::bf16 ? 2 : 4;
+}
 
 // The tensor map of a matrix operand: its boxes are tiles of (1, rows, columns), or of (rows, columns) without a batch.
 struct TensorMapSpec {
@@ -81,9 +84,10 @@ struct TensorMap {
   std::array<uint32_t, 5> box = {};
   TmaType type = TmaType::bf16;
   int swizzle_bytes = 0, l2_promotion_bytes = 0;
+  bool empty = false;  // nothing of it is read: its address may be null, and a target that needs one puts in its own
   friend bool operator==(const TensorMap&, const TensorMap&) = default;
 };
-// Makes one from the words of a launch. Extents of 0 become 1: their kernels load outside of every matrix. Errors name
+// Makes one from the words of a launch. An empty matrix becomes one of one element: its kernel loads outside. Errors name
 // the operand and the rule that it breaks: an address or stride that is not a multiple of 16 bytes, a stride of 2^40
 // bytes or more, an extent beyond 2^32, a box that TMA does not have (CUDA driver API, cuTensorMapEncodeTiled).
 Result<TensorMap> tensor_map(const TensorMapSpec&, const KernelSignature&, const int64_t* words);

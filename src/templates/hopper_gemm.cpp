@@ -12,6 +12,7 @@ std::string number(int64_t n) { return std::to_string(n); }
 
 // Whether TMA can read or write a matrix of this shape.
 Supports tma_takes(const char* name, const MatrixSpec& m, int64_t rows, int64_t columns, int64_t batch) {
+  if (rows == 0 || columns == 0) return {};
   const int64_t element = bytes_of(m.type);
   const bool by_rows = m.column_stride == 1 || columns <= 1, by_columns = m.row_stride == 1 || rows <= 1;
   if (!by_rows && !by_columns)
@@ -31,10 +32,8 @@ Supports tma_takes(const char* name, const MatrixSpec& m, int64_t rows, int64_t 
 MatrixArg matrix_of(const char* name, const char* rows, const char* columns, const OperandClass& c, bool batched) {
   return {name, rows, columns, c.major, c.type, batched};
 }
-// The same matrix with its modes exchanged.
 MatrixArg transposed(MatrixArg m) {
-  std::swap(m.rows, m.columns);
-  m.major = m.major == Major::row ? Major::column : m.major == Major::column ? Major::row : Major::none;
+  m.transposed = true;
   return m;
 }
 
@@ -54,7 +53,7 @@ HopperOperands hopper_operands(const GemmClass& c, bool swap) {
   o.d.beta = c.reads_c;
   o.d.epilogue = c.epilogue;
   for (const InputSpec& input : c.inputs) o.d.inputs.push_back({input.name, input.index, input.type});
-  o.d.swapped = swap;
+  o.d.d.transposed = swap;
   return o;
 }
 

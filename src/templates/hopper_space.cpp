@@ -7,7 +7,7 @@ namespace {
 
 constexpr int64_t kSharedBytes = 232448;  // of a CTA on sm_90
 constexpr int kSpareRegisters = 40;       // of a consumer, beside its sums: addresses, descriptors
-constexpr int kEpilogueRegisters = 72;    // with an epilogue, eight lanes at a time: found by compiling gelu
+constexpr int kEpilogueRegisters = 72;    // with an epilogue, eight lanes at a time: with fewer, gelu spills
 
 std::string number(int64_t n) { return std::to_string(n); }
 
@@ -26,22 +26,6 @@ int box_columns(const PersistentConfig& c, const GemmProblem& p) {
   }
   while (c.block_n % columns != 0) columns /= 2;
   return columns;
-}
-
-// Rows of an operand's tile that lie side by side in shared memory when its rows are contiguous: one width of its
-// swizzle, as swizzled_tile() chooses it. A CTA's share of a multicast tile has to be whole ones.
-int rows_of_swizzle(int rows, int element_bytes) {
-  int width = 128;
-  while (width > 16 && rows * element_bytes % width != 0) width /= 2;
-  return width / element_bytes;
-}
-
-Supports shares_swizzles(const char* name, bool rows_contiguous, int rows, int loaded, int shares, int element_bytes) {
-  if (!rows_contiguous || shares == 1) return {};
-  const int unit = rows_of_swizzle(rows, element_bytes);
-  if (loaded / shares % unit == 0) return {};
-  return Supports::no(std::string(name) + " is loaded by " + number(shares) + " CTAs, " + number(loaded / shares) +
-                      " contiguous rows each, which are not a multiple of " + number(unit) + ", one width of the swizzle");
 }
 
 }  // namespace
@@ -77,17 +61,25 @@ Supports persistent_legal(const PersistentConfig& c, const GemmProblem& p, const
   if (rows % (8 * c.cluster_n) != 0 || c.block_n % (8 * c.cluster_m) != 0)
     return rule("a cluster of " + number(c.cluster_m) + " x " + number(c.cluster_n),
                 "does not share tiles of " + number(rows) + " and " + number(c.block_n) + " rows in multiples of 8");
-  // In the orientation of the configuration: swapped, A is B transposed.
-  const bool a_by_rows = c.swap ? p.b.column_stride == 1 : p.a.row_stride == 1;
-  const bool b_by_rows = c.swap ? p.a.row_stride == 1 : p.b.column_stride == 1;
-  for (const Supports& answer :
-       {shares_swizzles("A", a_by_rows, c.block_m, rows, c.cluster_n, element_bytes(p)),
-        shares_swizzles("B", b_by_rows, c.block_n, c.block_n, c.cluster_m, element_bytes(p))})
+  // Slices of an MN-major tile are whole swizzles.
+  const GemmClass operands = class_of(p);
+  const bool a_mn = operands.a.major == Major::column, b_mn = operands.b.major == Major::row;
+  const auto slices = [&](const char* name, int extent, int shares, bool mn_major) -> Supports {
+    int width = 128;
+    while (width > 32 && extent * element_bytes(p) % width != 0) width /= 2;
+    if (!mn_major || shares == 1 || extent / shares * element_bytes(p) % width == 0) return {};
+    return rule("a cluster of " + number(c.cluster_m) + " x " + number(c.cluster_n),
+                "cuts " + std::string(name) + ", MN-major, in slices of " + number(extent / shares) + " rows, which are not whole swizzles of " +
+                    number(width / element_bytes(p)));
+  };
+  for (const Supports& answer : {slices(c.swap ? "B" : "A", rows, c.cluster_n, c.swap ? b_mn : a_mn),
+                                 slices(c.swap ? "A" : "B", c.block_n, c.cluster_m, c.swap ? a_mn : b_mn)})
     if (!answer) return answer;
   if (c.raster < 0 || c.raster > 2) return rule("raster = " + number(c.raster), "is not 0, 1 or 2");
   if (c.raster_group < 1 || c.raster_group > 1024) return rule("raster_group = " + number(c.raster_group), "is not 1 to 1024");
   if (c.epilogue_buffers < 2 || c.epilogue_buffers > 8) return rule("epilogue_buffers = " + number(c.epilogue_buffers), "is not 2 to 8");
-  const int sums = instructions * c.block_n / 2, spare = converts(p) ? kSpareRegisters : kEpilogueRegisters;
+  const int sums = instructions * c.block_n / 2;
+  const int spare = converts(p) ? kSpareRegisters : kEpilogueRegisters;
   if (sums + spare > c.consumer_registers)
     return rule(number(sums) + " sums and " + number(spare) + " other registers",
                 "do not fit the " + number(c.consumer_registers) + " of a consumer");
@@ -97,9 +89,6 @@ Supports persistent_legal(const PersistentConfig& c, const GemmProblem& p, const
   const int registers = 128 * (c.producer_registers + consumers * c.consumer_registers);
   if (registers > 65536) return rule(number(registers) + " registers", "do not fit the 65536 of an SM");
   const int box = box_columns(c, p);
-  if ((p.d.column_stride == 1) == bool(c.swap) && bytes_of(p.d.type) > 2)
-    return rule("D of " + std::string(name_of(p.d.type)), "has " + std::string(c.swap ? "columns" : "rows") +
-                    " along the 64 rows of wgmma, which are more than one width of the swizzle");
   if (!converts(p) && box * 16 * bytes_of(p.d.type) < 16)
     return rule("block_n = " + number(c.block_n), "has no whole vectors of 16 bytes to store");
   return fits_shared(persistent_shared_bytes(c, p, consumers));

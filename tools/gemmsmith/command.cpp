@@ -67,6 +67,7 @@ nlohmann::json cache_json(const KernelCacheReport& report) {
 Result<Device> open_device(const DeviceFlags& flags, bool measure_peaks) {
   DeviceOptions options{.threads = flags.threads, .measure_peaks = measure_peaks, .kernel_cache = {}, .warn = warn};
   if (!flags.kernel_cache.empty()) options.kernel_cache = flags.kernel_cache;
+  options.simulation = flags.simulation;
   GS_TRY(Device device, Device::open(flags.device, options));
   std::vector<std::string> known;
   for (const SourceReport& source : device.sources()) known.push_back(source.name);

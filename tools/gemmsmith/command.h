@@ -31,6 +31,7 @@ void add_bench(CLI::App&, Chosen&);
 void add_emit(CLI::App&, Chosen&);
 void add_compile(CLI::App&, Chosen&);
 void add_layout(CLI::App&, Chosen&);
+void add_simulate(CLI::App&, Chosen&);
 void add_doctor(CLI::App&, Chosen&);
 void add_store(CLI::App&, Chosen&);
 
@@ -48,6 +49,7 @@ struct DeviceFlags {
   int threads = 0;
   std::string sources;       // comma-separated
   std::string kernel_cache;  // empty: the default
+  SimulationOptions simulation;
 };
 void add_device_flags(CLI::App*, DeviceFlags&);
 void add_source_flag(CLI::App*, DeviceFlags&);

@@ -185,6 +185,8 @@ Result<LoweredTables> lower_to_simulator(Operation* operation) {
       if (outcome = lower(lowering); outcome != Lowering::Outcome::unknown) break;
     if (outcome == Lowering::Outcome::replaced) op->erase();
     if (outcome != Lowering::Outcome::unknown) continue;
+    // LLVM's own intrinsics mean the same on every target; those of the GPU do not exist on the host.
+    if (auto intrinsic = dyn_cast<LLVM::CallIntrinsicOp>(op); intrinsic && !intrinsic.getIntrin().starts_with("llvm.nvvm")) continue;
     if (isa_and_nonnull<NVVM::NVVMDialect, hw::HwDialect>(op->getDialect()) || isa<LLVM::InlineAsmOp, LLVM::CallIntrinsicOp>(op)) {
       const std::string line = line_of(op->getLoc());
       return Error{line.empty() ? "simulator" : line, "the operation " + op->getName().getStringRef().str(),

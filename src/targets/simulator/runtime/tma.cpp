@@ -265,7 +265,7 @@ void sim_tma_load(int32_t site, void* shared, const void* map_address, void* bar
   operation->barrier = uint32_t(barrier_place.offset);
   operation->touches = to.ranks;
   const View view = e.view(thread);
-  const uint64_t key = queue_key(barrier_place);
+  const uint64_t key = queue_key(barrier_place, to.ranks);
   if (e.racing()) {
     const Queue& queue = e.queue(*thread.cta, key, thread);
     const Stamp write = e.stamp(*thread.cta, queue, queue.order.issued + 1, op, Stamp::kWrite | Stamp::kAsyncProxy, site);
