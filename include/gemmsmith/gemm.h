@@ -56,7 +56,7 @@ struct KernelCacheReport {
 // A device with the sources that can offer kernels for it. Cheap to copy: copies share what is behind.
 class Device {
  public:
-  // "cpu", "sim:sm_90a" (a Hopper GPU simulated on the CPU). Errors: an unknown device (lists the known), a CPU that the target does not cover (says what is missing).
+  // "cpu", "cuda" (an NVIDIA GPU; operands are in host memory), "sim:sm_90a" (one simulated on the CPU). Errors: an unknown device (lists the known), a CPU that the target does not cover (says what is missing).
   static Result<Device> open(const std::string& name, const DeviceOptions& = {});
 
   const DeviceFacts& facts() const;

@@ -6,7 +6,8 @@ namespace gemmsmith {
 namespace {
 
 constexpr int64_t kSharedBytes = 232448;  // of a CTA on sm_90
-constexpr int kSpareRegisters = 40;       // of a consumer, beside its sums: addresses, descriptors, the epilogue
+constexpr int kSpareRegisters = 40;       // of a consumer, beside its sums: addresses, descriptors
+constexpr int kEpilogueRegisters = 72;    // with an epilogue, eight lanes at a time: with fewer, gelu spills
 
 std::string number(int64_t n) { return std::to_string(n); }
 
@@ -78,8 +79,9 @@ Supports persistent_legal(const PersistentConfig& c, const GemmProblem& p, const
   if (c.raster_group < 1 || c.raster_group > 1024) return rule("raster_group = " + number(c.raster_group), "is not 1 to 1024");
   if (c.epilogue_buffers < 2 || c.epilogue_buffers > 8) return rule("epilogue_buffers = " + number(c.epilogue_buffers), "is not 2 to 8");
   const int sums = instructions * c.block_n / 2;
-  if (sums + kSpareRegisters > c.consumer_registers)
-    return rule(number(sums) + " sums and " + number(kSpareRegisters) + " other registers",
+  const int spare = converts(p) ? kSpareRegisters : kEpilogueRegisters;
+  if (sums + spare > c.consumer_registers)
+    return rule(number(sums) + " sums and " + number(spare) + " other registers",
                 "do not fit the " + number(c.consumer_registers) + " of a consumer");
   for (int count : {c.producer_registers, c.consumer_registers})
     if (count < 24 || count > 256 || count % 8 != 0)

@@ -33,6 +33,12 @@ void add_source_flag(CLI::App* command, DeviceFlags& flags) {
       ->type_name("A,B");
 }
 
+void add_arch_flag(CLI::App* command, std::string& arch) {
+  command->add_option("--arch", arch, "Architecture of a GPU to compile for, which need not be there: sm_90a")
+      ->type_name("ARCH")
+      ->excludes("--device");
+}
+
 std::vector<std::string> source_names(const DeviceFlags& flags) { return split(flags.sources, ','); }
 
 std::string cache_line(const KernelCacheReport& report) {

@@ -29,6 +29,7 @@ void add_explain(CLI::App&, Chosen&);
 void add_check(CLI::App&, Chosen&);
 void add_bench(CLI::App&, Chosen&);
 void add_emit(CLI::App&, Chosen&);
+void add_compile(CLI::App&, Chosen&);
 void add_layout(CLI::App&, Chosen&);
 void add_simulate(CLI::App&, Chosen&);
 void add_doctor(CLI::App&, Chosen&);
@@ -52,6 +53,7 @@ struct DeviceFlags {
 };
 void add_device_flags(CLI::App*, DeviceFlags&);
 void add_source_flag(CLI::App*, DeviceFlags&);
+void add_arch_flag(CLI::App*, std::string& arch);  // after add_device_flags; instead of --device
 // What the binary cache did, in words; empty if nothing was compiled or looked up.
 std::string cache_line(const KernelCacheReport&);
 nlohmann::json cache_json(const KernelCacheReport&);
