@@ -285,10 +285,12 @@ void GlobalOutput::store(const Tile& t, const Int& row, const Int& column, const
   const Tensor d = here.d();
   const Int rows = d.extent(0), columns = d.extent(1);
   when((row < rows) & (column < columns), [&] {
-    const Vec value =
-        here.evaluate(sums, [&](const Tensor& x) { return load_inside(x, row, column, sums.lanes, vectors_); });
+    // Sums of integers that are only converted stay integers: f32 would round those beyond 2^24.
+    const Vec value = here.is_conversion() ? sums : here.evaluate(sums, [&](const Tensor& x) {
+      return load_inside(x, row, column, sums.lanes, vectors_);
+    });
     const Tensor all = d.unmasked();
-    if (vectors_) return all.store_along(1, {row, column}, value);
+    if (vectors_ || sums.lanes == 1) return all.store_along(1, {row, column}, value);
     for (int i = 0; i < sums.lanes; ++i)
       when(column + i < columns, [&] { all.store({row, column + i}, extract(value, i)); });
   });
