@@ -7,6 +7,7 @@
 #include "dsl/accumulator.h"
 #include "dsl/gpu_output.h"
 #include "dsl/pipeline.h"
+#include "dsl/stream_k.h"
 #include "dsl/tile_scheduler.h"
 
 namespace gemmsmith {
@@ -56,6 +57,14 @@ class GpuBuilder : public KernelBuilder {
   // One cluster for each tile; they share K among them along Cluster::k.
   TileScheduler one_tile_per_cluster(const OutputArg& d, TileShape, const MatrixArg& a, int block_k, const Cluster&,
                                      Where at = Where::current());
+
+  // CTAs that share all k-blocks of all tiles evenly. A tile is shared by `max_splits` CTAs or fewer where there are not
+  // more CTAs than that times the tiles.
+  StreamK stream_k(const OutputArg& d, TileShape, const MatrixArg& a, int block_k, const Raster&, int consumers, int max_splits,
+                   Where at = Where::current());
+  // Global memory, `bytes` for each CTA of the launch. `zeroed`: as flags want it before the first launch; the kernel has
+  // to leave it so.
+  Workspace workspace(int64_t bytes, bool zeroed = false, Where at = Where::current());
 
   void roles(const Producer&, const Consumers&, Where at = Where::current());
 

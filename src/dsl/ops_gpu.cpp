@@ -341,6 +341,18 @@ Int load_acquire(const Scalar& pointer) {
                     LLVM::LoadOp::create(r.b, r.loc, r.b.getI32Type(), from, 4, false, false, false, false,
                                          LLVM::AtomicOrdering::acquire, kDevice)));
 }
+void wait_flag(const Scalar& pointer, const Int& value) {
+  Recording& r = recording();
+  const Value flag = r.get(pointer), v = r.get(value);
+  make<hw::FlagWaitOp>(r, flag, v, scope_attribute(r, MemoryScope::gpu));
+  ++r.stores;
+}
+void store_relaxed(const Scalar& pointer, const Int& n) {
+  Recording& r = recording();
+  const Value to = r.get(pointer), v = r.get(n);
+  make<LLVM::StoreOp>(r, v, to, 4u, false, false, false, LLVM::AtomicOrdering::monotonic, kDevice);
+  ++r.stores;
+}
 void store_release(const Scalar& pointer, const Int& n) {
   Recording& r = recording();
   const Value to = r.get(pointer), v = r.get(n);

@@ -111,6 +111,8 @@ Vec load_cluster(const Remote& from, Kind, int lanes);
 void store_cluster(const Remote& to, const Vec&);
 // Flags and sums between CTAs of a launch.
 Int load_acquire(const Scalar& pointer);            // u32, gpu scope
+void wait_flag(const Scalar& pointer, const Int& value);  // polls until it is; acquires at gpu scope
+void store_relaxed(const Scalar& pointer, const Int&);
 void store_release(const Scalar& pointer, const Int&);
 Int add_release(const Scalar& pointer, const Int&);  // what was there before
 void reduce_add(const Scalar& pointer, const Vec& one_lane);  // f32, relaxed

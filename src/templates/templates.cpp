@@ -11,7 +11,8 @@ namespace gemmsmith {
   TEMPLATE(gemm_packed)        \
   TEMPLATE(gemm_warp_specialized) \
   TEMPLATE(gemm_ping_pong)     \
-  TEMPLATE(gemm_split_k_cluster)
+  TEMPLATE(gemm_split_k_cluster) \
+  TEMPLATE(gemm_stream_k)
 
 #define TEMPLATE(name) KernelTemplate name();
 GS_TEMPLATES(TEMPLATE)

@@ -122,6 +122,7 @@ class SimulatedKernel : public LoadedKernel {
       GS_TRY(const simulator::TensorMap encoded, encode(map));
       maps.push_back(encoded);
     }
+    provide_scratch(words, grid);
     Launch launch;
     launch.kernel = code_->function();
     launch.name = name_;
@@ -134,6 +135,7 @@ class SimulatedKernel : public LoadedKernel {
     std::vector<GlobalBuffer> buffers;
     buffers.push_back({"an empty operand", nothing, sizeof nothing, false});
     for (const OperandMemory& m : memory_) buffers.push_back({m.name, m.base, m.bytes, m.writable});
+    if (!scratch_.empty()) buffers.push_back({"the workspace", scratch_.data(), int64_t(scratch_.size() * sizeof(Granule)), true});
     launch.buffers = buffers;
     launch.regions = tables_.regions;
     launch.sites = tables_.sites;
@@ -142,6 +144,15 @@ class SimulatedKernel : public LoadedKernel {
   }
 
  private:
+  // Memory for each CTA, zeroed when it is new: kernels leave their flags as they found them.
+  void provide_scratch(int64_t* words, int64_t grid) {
+    for (size_t i = 0; i < signature_.arguments.size(); ++i) {
+      if (signature_.arguments[i].kind != KernelArgument::Kind::scratch) continue;
+      const size_t granules = size_t((signature_.scratch_bytes + 255) / 256 * grid);
+      if (granules > scratch_.size()) scratch_.assign(granules, Granule{});
+      words[i] = int64_t(reinterpret_cast<uintptr_t>(scratch_.data()));
+    }
+  }
   // What the kernel may write, as bytes.
   std::string written() const {
     std::string bytes;
@@ -188,6 +199,10 @@ class SimulatedKernel : public LoadedKernel {
   std::string name_;
   KernelSignature signature_;
   std::vector<OperandMemory> memory_;
+  struct alignas(256) Granule {
+    char bytes[256] = {};
+  };
+  std::vector<Granule> scratch_;
 };
 
 class Stopwatch {
