@@ -47,6 +47,8 @@ inline Int as_int(const Scalar& shared) { return Int(Scalar{Kind::index, 1, shar
 // A name for a region of shared memory, for the simulator's reports and nothing else.
 void name_shared(const std::string& name, int64_t begin, int64_t bytes);
 
+Vec shuffle_xor(const Vec& one_lane, int lanes);  // of 32 bits, that of the thread whose lane differs by these bits
+
 void set_max_registers(int registers, bool increase);  // of the calling warpgroup; a multiple of 8, 24 to 256
 void block_barrier();
 void named_barrier(const Int& id, int threads);

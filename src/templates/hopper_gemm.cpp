@@ -41,6 +41,16 @@ MatrixArg transposed(MatrixArg m) {
 
 int element_bytes(const GemmProblem& p) { return bytes_of(p.a.type); }
 
+int aligned_bytes(const MatrixSpec& m, Major contiguous, int64_t rows, int64_t columns, int64_t batch) {
+  if (contiguous == Major::none) return 0;
+  const bool by_rows = contiguous == Major::row;
+  const int64_t element = bytes_of(m.type), across = by_rows ? m.row_stride : m.column_stride, runs = by_rows ? rows : columns;
+  int64_t bytes = 16;
+  while (bytes > element && ((runs > 1 && across * element % bytes != 0) || (batch > 1 && m.batch_stride * element % bytes != 0)))
+    bytes /= 2;
+  return int(bytes);
+}
+
 HopperOperands hopper_operands(const GemmClass& c, bool swap) {
   const MatrixArg a = matrix_of("a", "m", "k", c.a, c.batched), b = matrix_of("b", "k", "n", c.b, c.batched);
   HopperOperands o;

@@ -34,6 +34,10 @@ Supports hopper_legal(const HopperConfig&, const GemmProblem&, int consumers);
 // Whether a vector of D, and of what is read beside it, is 16 bytes of one row (or column) and aligned.
 Supports has_vectors(const GemmProblem&);
 
+// What every run along the contiguous mode of an operand starts at a multiple of, if the operand itself does: 16, 8, ... down
+// to its element. 0: it has no contiguous mode.
+int aligned_bytes(const MatrixSpec&, Major contiguous, int64_t rows, int64_t columns, int64_t batch);
+
 int element_bytes(const GemmProblem&);  // of A and B
 
 // The analytic time of a tiling: waves of tiles at the speed of the tensor cores, of L2 and of memory, whichever is

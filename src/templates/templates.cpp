@@ -12,7 +12,8 @@ namespace gemmsmith {
   TEMPLATE(gemm_warp_specialized) \
   TEMPLATE(gemm_ping_pong)     \
   TEMPLATE(gemm_split_k_cluster) \
-  TEMPLATE(gemm_stream_k)
+  TEMPLATE(gemm_stream_k) \
+  TEMPLATE(gemv_rows)
 
 #define TEMPLATE(name) KernelTemplate name();
 GS_TEMPLATES(TEMPLATE)
