@@ -5,10 +5,12 @@
 #include <vector>
 
 #include "dsl/accumulator.h"
+#include "dsl/async_copy.h"
 #include "dsl/gpu_output.h"
 #include "dsl/pipeline.h"
 #include "dsl/stream_k.h"
 #include "dsl/tile_scheduler.h"
+#include "dsl/warp_mma.h"
 
 namespace gemmsmith {
 
@@ -37,6 +39,9 @@ class GpuBuilder : public KernelBuilder {
   // The tile is part of the matrix as the kernel sees it: transposed if its MatrixArg says so.
   TmaInput tma_input(const MatrixArg&, TileShape, std::optional<Multicast> = {}, const TmaOptions& = {},
                      Where at = Where::current());
+  // For kernels without roles. `copy_bytes`: what every run along the contiguous mode starts at a multiple of, 4, 8 or 16,
+  // or the size of an element.
+  AsyncInput async_input(const MatrixArg&, TileShape, int stages, int copy_bytes, Where at = Where::current());
   // `inputs` are those of every stage.
   template <class... Input>
   Ring& ring(Arg<int> stages, const Input&... inputs) {  // the line comes with the first argument

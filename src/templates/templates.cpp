@@ -13,7 +13,8 @@ namespace gemmsmith {
   TEMPLATE(gemm_ping_pong)     \
   TEMPLATE(gemm_split_k_cluster) \
   TEMPLATE(gemm_stream_k) \
-  TEMPLATE(gemv_rows)
+  TEMPLATE(gemv_rows) \
+  TEMPLATE(gemm_unaligned)
 
 #define TEMPLATE(name) KernelTemplate name();
 GS_TEMPLATES(TEMPLATE)
