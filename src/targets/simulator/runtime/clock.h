@@ -56,7 +56,8 @@ class Clock {
   uint32_t epoch(Component component) const {
     if (!body_) return 0;
     for (const auto& part : body_->parts)
-      if (part.cta == component.cta) return component.column < part.chunk->width ? part.chunk->epochs[component.column] : 0;
+      if (part.cta == component.cta)
+        return component.column < part.chunk->width ? part.chunk->epochs[component.column] : 0;
     return 0;
   }
   bool knows(Component component, uint32_t epoch_of_it) const {

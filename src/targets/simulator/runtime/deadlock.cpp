@@ -99,7 +99,8 @@ Finding Engine::describe_deadlock(FindingKind kind) {
         if (thread.blocked == Blocked::finished) continue;
         Waiting w;
         describe(thread, w);
-        const auto [found, fresh] = known.try_emplace(concat(cta->number, w.operation, " ", w.site, w.barrier, w.state), finding.waiting.size());
+        const auto [found, fresh] = known.try_emplace(concat(cta->number, w.operation, " ", w.site, w.barrier, w.state),
+                                                      finding.waiting.size());
         if (fresh)
           finding.waiting.push_back(std::move(w));
         else
