@@ -12,16 +12,16 @@ Rendezvous* meet_warp(Engine& e, uint32_t mask, const char* operation, int site)
   if (!(mask >> thread.lane() & 1))
     e.fail(FindingKind::divergence, concat("a lane that is not in the mask ", hex(mask), " executes the operation"),
            site, operation);
-  auto found = std::ranges::find_if(warp.open, [&](const Rendezvous& r) { return (r.mask & mask) != 0; });
+  // Masks may overlap: lanes that are ahead wait for all while others still have a collective of their own.
+  auto found = std::ranges::find_if(warp.open, [&](const Rendezvous& r) { return r.mask == mask; });
   if (found == warp.open.end()) {
     warp.open.push_back({mask, 0, operation, site, {}});
     found = warp.open.end() - 1;
   }
-  if (found->mask != mask || found->operation != operation || found->site != site)
+  if (found->operation != operation || found->site != site)
     e.fail(FindingKind::divergence,
            concat("lanes of the warp have come to ", found->operation, " in ", e.names().site(found->site),
-                  " with mask ", hex(found->mask), ", this one comes to ", operation, " in ", e.names().site(site),
-                  " with mask ", hex(mask)),
+                  ", this one comes to ", operation, " in ", e.names().site(site), ", with the same mask ", hex(mask)),
            site, operation);
   found->arrived |= 1u << thread.lane();
   found->threads.push_back(&thread);

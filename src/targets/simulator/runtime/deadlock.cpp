@@ -67,7 +67,7 @@ void Engine::describe(Thread& t, Waiting& w) {
     }
     case Blocked::warp:
       for (const Rendezvous& r : cta.warps[t.warp()].open)
-        if (r.mask >> t.lane() & 1) w.state = concat("of the lanes ", hex(r.mask), " have come ", hex(r.arrived));
+        if (r.arrived >> t.lane() & 1) w.state = concat("of the lanes ", hex(r.mask), " have come ", hex(r.arrived));
       return;
     case Blocked::warpgroup:
       w.state = concat(cta.warpgroups[t.index / kWarpgroupThreads].rendezvous.arrived, " of 128 threads have come");

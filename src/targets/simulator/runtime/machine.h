@@ -106,7 +106,7 @@ struct Rendezvous {
   std::vector<Thread*> threads;
 };
 struct Warp {
-  std::deque<Rendezvous> open;  // by disjoint masks
+  std::deque<Rendezvous> open;  // one a mask
   int registers = 0;
 };
 

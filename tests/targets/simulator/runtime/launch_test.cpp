@@ -119,32 +119,10 @@ TEST(SimulatorLaunch, CollectivesThatDiverge) {
             "divergence: a lane that is not in the mask 0xff executes the operation\n"
             "  in bar.warp.sync in line at k.cpp:10, by CTA (0,0,0) thread 8 (warp 0, lane 8)");
   EXPECT_EQ(bench.findings([] { tid() < 5 ? sim_syncwarp(10, -1) : sim_syncwarp(11, -1); }),
-            "divergence: lanes of the warp have come to bar.warp.sync in line at k.cpp:10 with mask 0xffffffff, this "
-            "one comes to bar.warp.sync "
-            "in line at k.cpp:11 with mask 0xffffffff\n"
+            "divergence: lanes of the warp have come to bar.warp.sync in line at k.cpp:10, this one comes to "
+            "bar.warp.sync in "
+            "line at k.cpp:11, with the same mask 0xffffffff\n"
             "  in bar.warp.sync in line at k.cpp:11, by CTA (0,0,0) thread 5 (warp 0, lane 5)");
-  EXPECT_EQ(
-      bench.findings([] { sim_shuffle(12, int(ShuffleMode::bfly), tid() < 16 ? 0xffff : int(0xffff0000), 0, 16, 31); }),
-      "divergence: lane 0 reads lane 16, which is not in the mask 0xffff\n"
-      "  in shfl.sync in line at k.cpp:12, by CTA (0,0,0) thread 15 (warp 0, lane 15)");
-}
-
-TEST(SimulatorLaunch, RegistersMoveBetweenWarpgroups) {
-  Bench bench;
-  bench.launch.block.x = 384;
-  for (int line = 0; line < 30; ++line) bench.site("roles", line);
-  const auto kernel = [](int consumers) {
-    if (tid() >= 256)
-      sim_setmaxnreg(10, 24, 0);
-    else
-      sim_setmaxnreg(11, consumers, 1);
-  };
-  EXPECT_EQ(bench.complaints([&] { kernel(240); }), "");
-  // 168 a thread at launch: the pool has 144 x 128 registers, and two warpgroups need 80 x 256 of them.
-  EXPECT_EQ(bench.findings([&] { kernel(248); }),
-            "deadlock: no thread can run, and no asynchronous operation is in flight\n"
-            "  CTA (0,0,0) thread 224 (warp 7, lane 0) and 31 more: setmaxnreg.inc in roles at k.cpp:11, 512 registers "
-            "are free in the CTA");
   EXPECT_EQ(bench.findings([] { sim_setmaxnreg(12, 100, 1); }),
             "invalid operand: 100 registers are no multiple of 8 from 24 to 256\n"
             "  in setmaxnreg.inc in roles at k.cpp:12, by CTA (0,0,0) thread 0 (warp 0, lane 0)");
@@ -152,7 +130,7 @@ TEST(SimulatorLaunch, RegistersMoveBetweenWarpgroups) {
     if (tid() < 32) sim_setmaxnreg(13, 24, 0);
   }),
             "divergence: the warps of warpgroup 0 have executed different setmaxnreg: 24 and 168 registers\n"
-            "  in exit in the end of the kernel, by CTA (0,0,0) thread 383 (warp 11, lane 31)");
+            "  in exit in the end of the kernel, by CTA (0,0,0) thread 30 (warp 0, lane 30)");
 }
 
 TEST(SimulatorLaunch, SmallStacksOverflowWithAName) {
@@ -161,8 +139,10 @@ TEST(SimulatorLaunch, SmallStacksOverflowWithAName) {
   bench.options.stack_bytes = 8192;
   EXPECT_EQ(bench
                 .run([] {
-                  volatile char deep[7600];
-                  for (size_t i = 0; i < sizeof deep; ++i) deep[i] = char(tid() > 0);
+                  // The stack is two pages, and this is in the upper one.
+                  char here = 0;
+                  const uintptr_t page = reinterpret_cast<uintptr_t>(&here) / 4096 * 4096;
+                  if (tid() == 1) *reinterpret_cast<volatile char*>(page - 4096) = 0;
                 })
                 .text(),
             "stack overflow: a thread's stack of 8192 bytes is full\n"
@@ -256,8 +236,8 @@ TEST(SimulatorLaunch, SmallFloatsAreTheirTables) {
       EXPECT_TRUE(std::isnan(a));
     else
       EXPECT_EQ(a, expected);
-    if (!std::isnan(a)) EXPECT_EQ(e4m3_from_float(a), bits);
-    if (!std::isnan(b) && !std::isinf(b)) EXPECT_EQ(e5m2_from_float(b), bits);
+    EXPECT_TRUE(std::isnan(a) || e4m3_from_float(a) == bits) << bits;
+    EXPECT_TRUE(!std::isfinite(b) || e5m2_from_float(b) == bits) << bits;
   }
   // Between two neighbours: the nearer, in the middle the even one; beyond the largest: the largest.
   for (int bits = 0; bits < 0x7e; ++bits) {
