@@ -123,6 +123,29 @@ TEST(SimulatorLaunch, CollectivesThatDiverge) {
             "bar.warp.sync in "
             "line at k.cpp:11, with the same mask 0xffffffff\n"
             "  in bar.warp.sync in line at k.cpp:11, by CTA (0,0,0) thread 5 (warp 0, lane 5)");
+  EXPECT_EQ(
+      bench.findings([] { sim_shuffle(12, int(ShuffleMode::bfly), tid() < 16 ? 0xffff : int(0xffff0000), 0, 16, 31); }),
+      "divergence: lane 0 reads lane 16, which is not in the mask 0xffff\n"
+      "  in shfl.sync in line at k.cpp:12, by CTA (0,0,0) thread 15 (warp 0, lane 15)");
+}
+
+TEST(SimulatorLaunch, RegistersMoveBetweenWarpgroups) {
+  Bench bench;
+  bench.launch.block.x = 384;
+  for (int line = 0; line < 30; ++line) bench.site("roles", line);
+  const auto kernel = [](int consumers) {
+    if (tid() >= 256)
+      sim_setmaxnreg(10, 24, 0);
+    else
+      sim_setmaxnreg(11, consumers, 1);
+  };
+  EXPECT_EQ(bench.complaints([&] { kernel(240); }), "");
+  // 168 a thread at launch: the producers give back 144 x 128 registers, the consumers want 80 x 256.
+  EXPECT_EQ(
+      bench.findings([&] { kernel(248); }),
+      "deadlock: no thread can run, and no asynchronous operation is in flight\n"
+      "  CTA (0,0,0) thread 224 (warp 7, lane 0) and 31 more: setmaxnreg.inc in roles at k.cpp:11, 512 registers are "
+      "free in the CTA");
   EXPECT_EQ(bench.findings([] { sim_setmaxnreg(12, 100, 1); }),
             "invalid operand: 100 registers are no multiple of 8 from 24 to 256\n"
             "  in setmaxnreg.inc in roles at k.cpp:12, by CTA (0,0,0) thread 0 (warp 0, lane 0)");
