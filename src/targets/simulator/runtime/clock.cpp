@@ -37,9 +37,8 @@ void Clock::release() {
 
 ClockPool::~ClockPool() {
   forget();
-  for (auto& chunks : free_chunks_)
-    for (Chunk* chunk : chunks) std::free(chunk);
-  for (ClockBody* body : free_bodies_) delete body;
+  for (Chunk* chunk : chunks_) std::free(chunk);
+  for (ClockBody* body : bodies_) delete body;
 }
 
 void ClockPool::forget() {
@@ -58,6 +57,7 @@ Chunk* ClockPool::new_chunk(uint32_t width) {
     void* memory = std::malloc(sizeof(Chunk) + size_t(size) * kWidthStep * sizeof(uint32_t));
     if (!memory) throw std::bad_alloc();
     chunk = new (memory) Chunk;
+    chunks_.push_back(chunk);
   }
   chunk->references = 1;
   chunk->width = width;
@@ -76,6 +76,7 @@ ClockBody* ClockPool::new_body() {
   } else {
     body = new ClockBody;
     body->pool = this;
+    bodies_.push_back(body);
   }
   body->references = 0;
   body->known_from = body->known_to = 0;

@@ -76,7 +76,7 @@ class Clock {
   detail::ClockBody* body_ = nullptr;
 };
 
-// Makes clocks. All clocks must be gone before their pool is.
+// Makes clocks and owns them: none may be used once the pool is gone.
 class ClockPool {
  public:
   ClockPool() = default;
@@ -115,6 +115,9 @@ class ClockPool {
   std::array<Raise, 64> raises_;
   std::vector<std::vector<detail::Chunk*>> free_chunks_;  // by capacity / 64
   std::vector<detail::ClockBody*> free_bodies_;
+  // All there are: a run that ends with a finding leaves clocks behind on the stacks of its threads.
+  std::vector<detail::Chunk*> chunks_;
+  std::vector<detail::ClockBody*> bodies_;
 };
 
 // What a thread or operation knows of accesses by others, in four planes. `visible` is a part of `ordered`: what synchronization of
