@@ -56,9 +56,11 @@ const TensorMap& checked_map(Engine& e, const void* map, int rank, int site, Op 
   const auto& m = *static_cast<const TensorMap*>(map);
   if (reinterpret_cast<uintptr_t>(map) % 64 != 0)
     e.fail(FindingKind::misaligned, "the tensor map is not at a multiple of 64", site, name_of(op));
-  if (!m.valid()) e.fail(FindingKind::invalid_operand, "what the address points to is no tensor map", site, name_of(op));
+  if (!m.valid())
+    e.fail(FindingKind::invalid_operand, "what the address points to is no tensor map", site, name_of(op));
   if (rank && m.rank() != rank)
-    e.fail(FindingKind::invalid_operand, concat("the tensor map has rank ", m.rank(), ", the instruction ", rank), site, name_of(op));
+    e.fail(FindingKind::invalid_operand, concat("the tensor map has rank ", m.rank(), ", the instruction ", rank), site,
+           name_of(op));
   return m;
 }
 
@@ -119,7 +121,8 @@ class TmaLoad : public AsyncOperation {
       for (const auto& cta : issuer.cta->cluster->ctas) {
         if (!(touches >> cta->rank & 1)) continue;
         for (int chunk = 0; chunk < row_bytes; chunk += kChunk)
-          std::memcpy(cta->shared + swizzled(offset + in_box + uint64_t(chunk), map.swizzle_bytes()), row + chunk, kChunk);
+          std::memcpy(cta->shared + swizzled(offset + in_box + uint64_t(chunk), map.swizzle_bytes()), row + chunk,
+                      kChunk);
       }
     });
     const Contribution& done = completion.done(*issuer.cta);
@@ -135,10 +138,12 @@ class TmaLoad : public AsyncOperation {
   void gather(char* row, const char* source, Span span, int element) const {
     const int64_t first = int64_t(box.at[0]) * element, step = int64_t(box.map.element_stride(0)) * element;
     if (step == element) {
-      std::memcpy(row + span.begin * element, source + first + span.begin * step, size_t(span.end - span.begin) * size_t(element));
+      std::memcpy(row + span.begin * element, source + first + span.begin * step,
+                  size_t(span.end - span.begin) * size_t(element));
       return;
     }
-    for (int i = span.begin; i < span.end; ++i) std::memcpy(row + i * element, source + first + i * step, size_t(element));
+    for (int i = span.begin; i < span.end; ++i)
+      std::memcpy(row + i * element, source + first + i * step, size_t(element));
   }
   static void fill(char* row, const TensorMap& map) {
     std::memset(row, 0, size_t(map.row_bytes()));
@@ -174,7 +179,8 @@ class TmaStore : public AsyncOperation {
     const int element = map.element_bytes();
     const int64_t first = int64_t(box.at[0]) * element, step = int64_t(map.element_stride(0)) * element;
     for_each_row(map, box.at, [&](uint64_t in_box, char* row, bool inside) {
-      for (int i = span.begin; inside && i < span.end; ++i) put(row + first + i * step, data_.data() + in_box + uint64_t(i * element));
+      for (int i = span.begin; inside && i < span.end; ++i)
+        put(row + first + i * step, data_.data() + in_box + uint64_t(i * element));
     });
     complete_group_part(e, issuer, issuer.bulk, Blocked::bulk_group, false, number);
     return true;
@@ -196,15 +202,18 @@ class TmaStore : public AsyncOperation {
   std::vector<char> data_;
 };
 
-void store(int site, const void* map_address, const void* shared, Op op, AtomicOp reduction, int rank, const int32_t (&at)[kMaxTensorRank]) {
+void store(int site, const void* map_address, const void* shared, Op op, AtomicOp reduction, int rank,
+           const int32_t (&at)[kMaxTensorRank]) {
   Engine& e = running();
   Thread& thread = e.current();
   const TensorMap& map = checked_map(e, map_address, rank, site, op);
   const Place place = e.shared_place(shared, uint64_t(map.box_bytes()), kSharedAlignment, site, name_of(op));
   if (place.cta != thread.cta) e.fail(FindingKind::invalid_operand, "the source is in another CTA", site, name_of(op));
   const bool reduce = op == Op::tma_reduce;
-  if (reduce && (bytes_of(atomic_type_of(map.type())) != map.element_bytes() || !combines(reduction, atomic_type_of(map.type()))))
-    e.fail(FindingKind::invalid_operand, "the reduction does not exist for the element type of the tensor map", site, name_of(op));
+  if (reduce &&
+      (bytes_of(atomic_type_of(map.type())) != map.element_bytes() || !combines(reduction, atomic_type_of(map.type()))))
+    e.fail(FindingKind::invalid_operand, "the reduction does not exist for the element type of the tensor map", site,
+           name_of(op));
   const Place tensor = tensor_place(e, map, true, site, op);
   auto operation = std::make_unique<TmaStore>(thread, op, site);
   operation->box.map = map;
@@ -255,8 +264,8 @@ void sim_tma_prefetch(int32_t site, const void* map, int32_t rank, int32_t, int3
   tensor_place(e, checked_map(e, map, rank, site, Op::tma_load), false, site, Op::tma_load);
 }
 
-void sim_tma_load(int32_t site, void* shared, const void* map_address, void* barrier, int32_t rank, int32_t c0, int32_t c1, int32_t c2,
-                  int32_t c3, int32_t c4, int32_t multicast, int32_t cta_only) {
+void sim_tma_load(int32_t site, void* shared, const void* map_address, void* barrier, int32_t rank, int32_t c0,
+                  int32_t c1, int32_t c2, int32_t c3, int32_t c4, int32_t multicast, int32_t cta_only) {
   constexpr Op op = Op::tma_load;
   Engine& e = running();
   Thread& thread = e.current();
@@ -277,7 +286,8 @@ void sim_tma_load(int32_t site, void* shared, const void* map_address, void* bar
   const uint64_t key = queue_key(barrier_place, to.ranks);
   if (e.racing()) {
     const Queue& queue = e.queue(*thread.cta, key, thread);
-    const Stamp write = e.stamp(*thread.cta, queue, queue.order.issued + 1, op, Stamp::kWrite | Stamp::kAsyncProxy, site);
+    const Stamp write =
+        e.stamp(*thread.cta, queue, queue.order.issued + 1, op, Stamp::kWrite | Stamp::kAsyncProxy, site);
     announce_copy(e, thread, place, uint64_t(map.box_bytes()), barrier_place, to, view, write);
   }
   const Queue& queue = e.queue(*thread.cta, key, thread);
@@ -288,12 +298,12 @@ void sim_tma_load(int32_t site, void* shared, const void* map_address, void* bar
   e.issue(std::move(operation));
 }
 
-void sim_tma_store(int32_t site, const void* map, const void* shared, int32_t rank, int32_t c0, int32_t c1, int32_t c2, int32_t c3,
-                   int32_t c4) {
+void sim_tma_store(int32_t site, const void* map, const void* shared, int32_t rank, int32_t c0, int32_t c1, int32_t c2,
+                   int32_t c3, int32_t c4) {
   store(site, map, shared, Op::tma_store, AtomicOp::add, rank, {c0, c1, c2, c3, c4});
 }
 
-void sim_tma_reduce(int32_t site, const void* map, const void* shared, int32_t op, int32_t rank, int32_t c0, int32_t c1, int32_t c2,
-                    int32_t c3, int32_t c4) {
+void sim_tma_reduce(int32_t site, const void* map, const void* shared, int32_t op, int32_t rank, int32_t c0, int32_t c1,
+                    int32_t c2, int32_t c3, int32_t c4) {
   store(site, map, shared, Op::tma_reduce, AtomicOp(op), rank, {c0, c1, c2, c3, c4});
 }
