@@ -56,7 +56,7 @@ struct KernelCacheReport {
 // A device with the sources that can offer kernels for it. Cheap to copy: copies share what is behind.
 class Device {
  public:
-  // "cpu", "sim:sm_90a" (a Hopper GPU simulated on the CPU). Errors: an unknown device (lists the known), a CPU that the target does not cover (says what is missing).
+  // "cpu", "cuda" (an NVIDIA GPU; operands are in host memory), "sim:sm_90a" (one simulated on the CPU). Errors: an unknown device (lists the known), a CPU that the target does not cover (says what is missing).
   static Result<Device> open(const std::string& name, const DeviceOptions& = {});
 
   const DeviceFacts& facts() const;
@@ -82,7 +82,7 @@ Result<TuneReport> tune(const Device&, const GemmProblem&, const TuneOptions& = 
 // A kernel bound to a problem. run() may be called from one thread at a time.
 class Gemm {
  public:
-  // The store's choice for the problem, or a fresh tuning's.
+  // The store's choice for the problem, or a fresh tuning's: also where the stored one cannot be built any more.
   static Result<Gemm> create(const Device&, const GemmProblem&, const TuneOptions& = {}, Store* store = nullptr);
   // A certain candidate: Gemm::build(device, problem, "native", "gemm_packed mr=8 nr=32 kc=256"). An empty config: the first guess.
   static Result<Gemm> build(const Device&, const GemmProblem&, const std::string& source,

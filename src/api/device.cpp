@@ -10,7 +10,7 @@
 namespace gemmsmith {
 namespace {
 
-constexpr const char* kDevices[] = {"cpu", "sim:sm_90a"};
+constexpr const char* kDevices[] = {"cpu", "cuda", "sim:sm_90a"};
 constexpr std::string_view kSimulated = "sim:";
 
 Result<std::unique_ptr<Target>> open_target(const std::string& name, const DeviceOptions& options) {
@@ -22,6 +22,11 @@ Result<std::unique_ptr<Target>> open_target(const std::string& name, const Devic
     simulated.schedules = options.simulation.schedules;
     GS_TRY(std::unique_ptr<SimulatorTarget> target, make_simulator_target(name.substr(kSimulated.size()), simulated));
     return std::unique_ptr<Target>(std::move(target));
+  }
+  if (name == "cuda") {
+    CudaTargetOptions gpu;
+    GS_TRY(gpu.driver, CudaDriver::open());
+    return make_cuda_target(gpu);
   }
   if (gpu_arch(name).ok()) {
     CudaTargetOptions gpu;

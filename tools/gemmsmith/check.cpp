@@ -11,7 +11,8 @@ constexpr const char* kExamples =
     "Examples:\n"
     "  gemmsmith check tests/cases/*.cases\n"
     "  gemmsmith check edges.cases --sources native --configs 0\n"
-    "  gemmsmith check tests/cases/hopper.cases --device sim:sm_90a --sources native --race --schedules 5\n";
+    "  gemmsmith check tests/cases/hopper.cases --device sim:sm_90a --sources native --race --schedules 5\n"
+    "  gemmsmith check shapes.csv --sample 40\n";
 
 int run(const CaseFlags& flags) {
   interrupt_flag();

@@ -93,7 +93,12 @@ Result<std::optional<Store>> open_store(const std::string& store) {
   if (path == "none") return std::optional<Store>();
   auto opened = Store::open(path);
   if (!opened) return std::move(opened).error().note("--store none goes on without stored decisions");
+  say_if_read_only(*opened);
   return std::optional<Store>(std::move(*opened));
+}
+
+void say_if_read_only(const Store& store) {
+  if (store.read_only()) std::cerr << "note: " << store.path() << " may only be read: nothing is saved" << std::endl;
 }
 
 int fail(const Error& error, ExitCode code) {

@@ -64,8 +64,10 @@ Result<Device> open_device(const DeviceFlags&, bool measure_peaks);
 std::vector<std::string> source_names(const DeviceFlags&);  // empty: all
 
 void add_store_flag(CLI::App*, std::string& store);
-// Nothing for "none"; the default place for "". The store is opened, and made if it is not there.
+// Nothing for "none"; the default place for "". The store is opened, and made if it is not there. One that may only be
+// read is said to be so.
 Result<std::optional<Store>> open_store(const std::string& store);
+void say_if_read_only(const Store&);
 
 // Prints the error to standard error and returns the code.
 int fail(const Error&, ExitCode);

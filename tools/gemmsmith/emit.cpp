@@ -52,7 +52,8 @@ int run(const EmitFlags& flags) {
   const auto device = open_device(device_flags, /*measure_peaks=*/false);
   if (!device) return fail(device.error(), kUsage);
   const auto emitted = emit(*device, *problem, flags.config, stage);
-  if (!emitted) return fail(emitted.error(), kFailed);
+  // What is wrong with a configuration is said of the flag that gave it.
+  if (!emitted) return fail(emitted.error(), emitted.error().where.starts_with("--") ? kUsage : kFailed);
 
   if (flags.output.empty()) std::cout << emitted->content << std::flush;
   if (!flags.output.empty())

@@ -8,9 +8,9 @@
 #include "compiler/translate.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
-#include "support/dynamic_library.h"
 #include "support/text.h"
 #include "targets/cuda/arch.h"
+#include "targets/cuda/cuda_kernel.h"
 #include "targets/cuda/ptx.h"
 #include "targets/cuda/resources.h"
 
@@ -30,10 +30,16 @@ class Stopwatch {
 
 class CudaTarget : public Target {
  public:
-  CudaTarget(const GpuArch& arch, std::unique_ptr<Assembler> assembler, ToolkitPaths paths)
-      : arch_(arch), assembler_(std::move(assembler)), paths_(std::move(paths)) {}
+  CudaTarget(const GpuArch& arch, std::unique_ptr<Assembler> assembler, const CudaTargetOptions& options)
+      : arch_(arch), assembler_(std::move(assembler)), paths_(options.paths), driver_(options.driver),
+        facts_(driver_ ? driver_->facts() : arch.nominal) {
+    // What only a data sheet says, until it is measured.
+    if (facts_.peak_bf16_gflops == 0) facts_.peak_bf16_gflops = arch.nominal.peak_bf16_gflops;
+    if (facts_.peak_i8_gops == 0) facts_.peak_i8_gops = arch.nominal.peak_i8_gops;
+    if (facts_.read_gbytes_per_s == 0) facts_.read_gbytes_per_s = arch.nominal.read_gbytes_per_s;
+  }
 
-  const DeviceFacts& facts() const override { return arch_.nominal; }
+  const DeviceFacts& facts() const override { return facts_; }
   std::string code_id() const override {
     return concat("cuda ", arch_.name, " ptx", arch_.ptx_version, " ", assembler_->name());
   }
@@ -54,12 +60,9 @@ class CudaTarget : public Target {
   }
 
   Result<std::unique_ptr<LoadedKernel>> load(const CompiledKernel& kernel) override {
-    const std::vector<std::string> names = {"libcuda.so.1"};
-    const auto driver = DynamicLibrary::open(names);
-    const std::string limit = driver.ok() ? "cannot be loaded: launching on a GPU is not there yet"
-                                          : "cannot be loaded: no CUDA device, libcuda.so.1 could not be opened";
-    return Error{concat("device ", arch_.name), "kernel " + kernel.name, limit, "the simulator: sim:" + std::string(arch_.name),
-                 driver.ok() ? std::vector<std::string>{} : driver.error().notes};
+    if (driver_) return load_cuda_kernel(driver_, kernel, /*stage_memory=*/true);
+    return Error{concat("device ", arch_.name), "kernel " + kernel.name, "cannot be loaded: this device only compiles",
+                 "device cuda, on a machine with a GPU; or the simulator, sim:" + std::string(arch_.name), {}};
   }
 
  private:
@@ -83,6 +86,8 @@ class CudaTarget : public Target {
   const GpuArch& arch_;
   std::unique_ptr<Assembler> assembler_;
   ToolkitPaths paths_;
+  std::shared_ptr<CudaDriver> driver_;
+  DeviceFacts facts_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<PtxGenerator>> generators_;
 };
@@ -147,7 +152,7 @@ Status CudaTarget::assemble(const std::string& ptx, const CompileOptions& option
 Result<std::unique_ptr<Target>> make_cuda_target(const CudaTargetOptions& options) {
   GS_TRY(const GpuArch* arch, gpu_arch(options.arch));
   GS_TRY(std::unique_ptr<Assembler> assembler, find_assembler(options.assembler, options.paths));
-  return std::unique_ptr<Target>(new CudaTarget(*arch, std::move(assembler), options.paths));
+  return std::unique_ptr<Target>(new CudaTarget(*arch, std::move(assembler), options));
 }
 
 bool is_cubin(const std::string& object) { return object.starts_with("\x7f" "ELF"); }

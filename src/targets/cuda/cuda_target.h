@@ -1,10 +1,11 @@
-// NVIDIA GPUs as a target. Kernels are compiled on any machine; nothing is launched yet.
+// NVIDIA GPUs as a target. Kernels are compiled on any machine, and launched where there is a driver.
 #pragma once
 #include <memory>
 #include <string>
 
 #include "compiler/target.h"
 #include "targets/cuda/assembler.h"
+#include "targets/cuda/driver.h"
 
 namespace gemmsmith {
 
@@ -12,9 +13,11 @@ struct CudaTargetOptions {
   std::string arch = "sm_90a";
   AssemblerKind assembler = AssemblerKind::automatic;
   ToolkitPaths paths = toolkit_paths();
+  std::shared_ptr<CudaDriver> driver = {};  // with a device, to launch on; null: kernels are only compiled
 };
 
-// A target for an architecture without a GPU: facts are nominal, load() is an error that says why. Stages of its kernels:
+// Without a driver facts are nominal, and load() is an error that says why. With one, operands are in host memory: each
+// launch copies them to the device and D back. Stages of its kernels:
 // "mlir", "llvm", "ptx", "resources", "sass"; the object is a cubin, or PTX where only the driver can assemble it.
 // Errors: an unknown architecture, an assembler that was asked for and is not there.
 Result<std::unique_ptr<Target>> make_cuda_target(const CudaTargetOptions& = {});
