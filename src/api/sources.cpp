@@ -6,14 +6,18 @@
 
 namespace gemmsmith {
 
+namespace {
+
 // One line a source. Ties are decided for the earlier one; the reference is the last resort.
-std::vector<std::unique_ptr<Source>> make_sources(Target& target) {
-  std::vector<std::unique_ptr<Source>> sources;
-  sources.push_back(make_native_source(target));
-  sources.push_back(make_openblas_source(target.facts()));
-  sources.push_back(make_onednn_source({}));
-  sources.push_back(make_reference_source());
-  return sources;
-}
+constexpr SourceMaker kSources[] = {
+    {"native", [](Target& target) { return make_native_source(target); }},
+    {"openblas", [](Target& target) { return make_openblas_source(target.facts()); }},
+    {"onednn", [](Target&) { return make_onednn_source({}); }},
+    {"reference", [](Target&) { return make_reference_source(); }},
+};
+
+}  // namespace
+
+std::span<const SourceMaker> source_makers() { return kSources; }
 
 }  // namespace gemmsmith

@@ -49,6 +49,15 @@ struct DeviceFlags {
 void add_device_flags(CLI::App*, DeviceFlags&);
 void add_source_flag(CLI::App*, DeviceFlags&);
 
+// How candidates are kept from doing harm, and within which memory.
+struct IsolationFlags {
+  bool in_process = false;
+  int workers = 1;
+  std::string max_memory = "2GiB";
+};
+void add_isolation_flags(CLI::App*, IsolationFlags&);
+Status set_isolation(const IsolationFlags&, TuneOptions&);
+
 // `measure_peaks` as DeviceOptions has it. A source that the device does not have is an error with the names that it
 // has.
 Result<Device> open_device(const DeviceFlags&, bool measure_peaks);
