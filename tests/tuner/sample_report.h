@@ -18,13 +18,17 @@ inline TuneReport sample_report() {
   wrong.accuracy = Accuracy{
       std::numeric_limits<double>::infinity(),  std::numeric_limits<double>::quiet_NaN(), 1e-7, 1e300, 5, false,
       "D[0,0] of batch 0 is nan, reference 1.5"};
-  r.candidates = {wrong, won, {"openblas", "default", CandidateState::dropped, "predicted 1.2 s", 1.2e6, 0, {}, {}}};
+  r.candidates = {wrong, won, {"openblas", "default", CandidateState::dropped, "predicted 1.2 s", 1.2e6, 0, {}, {}},
+                  {"native", "gemv", CandidateState::crashed, "while it was timed: killed by SIGSEGV", 0, 3, {}, {}}};
   r.winner = 1;
   r.margin = 0.034;
   r.decision = "native gemm_packed mr=8: lowest median";
   r.floor_us = 77.5;
   r.seconds = 1.25;
   r.conditions = "operands cold: 12 copies, 805 MB";
+  r.memory = "151 MB of the cap of 2.15 GB";
+  r.isolation = "worker process";
+  r.load = MachineLoad{1.5, 0.125};
   r.store_note = "stored choice not used: gemmsmith was 0.0.9, is 0.1.0";
   r.interrupted = true;
   r.provenance = {"cpu | AuthenticAMD", "native 1a2b3c", "0.1.0", "2026-12-01T11:08:14Z"};
