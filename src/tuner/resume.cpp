@@ -105,6 +105,7 @@ std::string go_on(Plan& plan, const TuneReport& unfinished, const SearchPolicy& 
   };
   std::stable_sort(plan.queue.begin() + ptrdiff_t(plan.first_wave), plan.queue.end(),
                    [&](const auto& x, const auto& y) { return time_of(x) < time_of(y); });
+  if (taken == 0) return {};
   const auto again = std::count_if(plan.queue.begin(), plan.queue.end(),
                                    [&](const PlannedCandidate& planned) { return time_of(planned) < 1e300; });
   return concat("goes on where the tuning of ", unfinished.provenance.measured_at, " was interrupted: ", taken,

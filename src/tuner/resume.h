@@ -22,7 +22,8 @@ void keep_out(Plan&, const std::vector<Quarantined>&);
 // Takes out of the queue what an interrupted tuning of the same problem, device and versions had done with: candidates
 // that failed or were wrong, slower than the rest, or would be by halving what it had measured. They are in the report as
 // that one had them. Times of different hours do not pair up, so those that were still in the race are measured again,
-// the fastest of them first. Returns what it did in a sentence: "goes on where that of ... stopped: ...".
+// the fastest of them first. Returns what it did in a sentence: "goes on where
+// the tuning of ... was interrupted: ..."; nothing if that spares nothing.
 std::string go_on(Plan&, const TuneReport& unfinished, const SearchPolicy&);
 
 }  // namespace gemmsmith

@@ -6,9 +6,9 @@
 //
 // - the one that ran, if the end itself shows that: a touch beyond the shared operands, an illegal instruction, an exit,
 //   a hang; or if it was alone;
-// - otherwise whoever ends a new worker alone, the one that ran first; and if none does, whoever ends one in company of
-//   the one that ran: heap that is written over strikes others, later. If that shows nobody either, the one that ran is
-//   let off once.
+// - otherwise whoever ends a new worker alone, the one that ran first; and if none does, whoever ends one that the one
+//   that ran comes to next, and not after it: heap that is written over strikes others, later. If that shows nobody
+//   either, the one that ran is let off once.
 #pragma once
 #include <functional>
 #include <map>

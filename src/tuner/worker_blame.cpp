@@ -74,7 +74,8 @@ void WorkerBench::blame(Seat& seat, const std::vector<uint64_t>& company, const 
       found = true;
     }
   for (size_t i = 0; i < others.size() && !found; ++i) {
-    if (!replay(seat, {others[i], at[0]})) continue;
+    // Damage strikes who comes after it; what happens in either order is that both together take too much.
+    if (!replay(seat, {others[i], at[0]}) || replay(seat, {at[0], others[i]})) continue;
     charge(others[i], concat(how, ", in ", key(at[0]), ", which runs well alone and not after this one"), "in company");
     found = true;
   }
