@@ -55,8 +55,8 @@ struct Provenance {
 
 // How busy the machine was with other things while it was measured.
 struct MachineLoad {
-  double load_average = 0;  // of the last minute, at the end: threads that ran or waited to
-  double others = 0;        // share of the CPU time of all cores that other processes took
+  double load_average = 0;              // of the last minute, at the end: threads that ran or waited to
+  double others = 0;                    // share of the CPU time of all cores that other processes took
   static constexpr double kBusy = 0.1;  // from here on of `others` times are doubtful
   bool busy() const { return others >= kBusy; }
 };

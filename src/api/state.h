@@ -16,7 +16,7 @@
 namespace gemmsmith {
 
 struct Device::State {
-  std::string name;     // as it was opened
+  std::string name;  // as it was opened
   DeviceOptions options;
   std::unique_ptr<Target> target;
   SystemClock clock;
@@ -24,8 +24,8 @@ struct Device::State {
   // Benches keep their memory, and workers, from one problem to the next.
   std::unique_ptr<HostBench> bench;
   std::unique_ptr<WorkerBench> worker_bench;
-  std::string worker;      // what worker_bench was asked for: program and count
-  std::string no_worker;   // why there is none
+  std::string worker;     // what worker_bench was asked for: program and count
+  std::string no_worker;  // why there is none
 
   // Of this process, the reference last. Opened when they are first asked for: libraries that do harm while they are
   // loaded do it in a worker, where candidates are isolated.

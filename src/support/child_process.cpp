@@ -108,7 +108,8 @@ Result<ChildProcess> ChildProcess::spawn(const Options& options) {
   pid_t id = -1;
   const int failed =
       posix_spawn(&id, options.program.c_str(), &settings.actions, &settings.attributes, pointers.data(), environ);
-  if (failed != 0) return Error{"process", options.program, concat("cannot be started: ", std::strerror(failed)), {}, {}};
+  if (failed != 0)
+    return Error{"process", options.program, concat("cannot be started: ", std::strerror(failed)), {}, {}};
   return ChildProcess(id);
 }
 

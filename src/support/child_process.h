@@ -30,11 +30,11 @@ class FileDescriptor {
 
 // How a process ended.
 struct ProcessEnd {
-  int code = 0;                         // exit code, if no signal ended it
-  int signal = 0;                       // that ended it, or 0
-  bool known = true;                    // false: this program's own SIGCHLD handling took the status away
-  int64_t peak_bytes = 0;               // largest resident memory that it had
-  std::string text() const;             // "exited with 3", "killed by SIGSEGV"
+  int code = 0;              // exit code, if no signal ended it
+  int signal = 0;            // that ended it, or 0
+  bool known = true;         // false: this program's own SIGCHLD handling took the status away
+  int64_t peak_bytes = 0;    // largest resident memory that it had
+  std::string text() const;  // "exited with 3", "killed by SIGSEGV"
 };
 std::string name_of_signal(int signal);  // "SIGSEGV"; "signal 64" for one without a name
 

@@ -12,9 +12,9 @@ struct CpuTimes {
   double total = 0;  // spent and idle
 };
 std::optional<CpuTimes> parse_cpu_times(std::string_view proc_stat, double ticks_per_second);  // of /proc/stat
-std::optional<CpuTimes> machine_cpu_times();    // nothing where the system does not tell
-std::optional<double> machine_load_average();   // over a minute: how many threads ran or wanted to
-double own_cpu_seconds();                       // of all threads of this process
+std::optional<CpuTimes> machine_cpu_times();   // nothing where the system does not tell
+std::optional<double> machine_load_average();  // over a minute: how many threads ran or wanted to
+double own_cpu_seconds();                      // of all threads of this process
 
 // The share of the machine's CPU time between two moments that others took: `own` seconds were this program's.
 double share_of_others(const CpuTimes& before, const CpuTimes& after, double own);

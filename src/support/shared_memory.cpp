@@ -14,8 +14,11 @@ namespace gemmsmith {
 namespace {
 
 Error failed(int64_t bytes, const char* what) {
-  return Error{"memory", print_bytes(double(bytes)), concat("cannot be ", what, ": ", std::strerror(errno)),
-               "use a smaller problem or free memory", {}};
+  return Error{"memory",
+               print_bytes(double(bytes)),
+               concat("cannot be ", what, ": ", std::strerror(errno)),
+               "use a smaller problem or free memory",
+               {}};
 }
 
 }  // namespace
@@ -66,8 +69,11 @@ SharedMemory::~SharedMemory() {
 
 Status SharedMemory::allow(int64_t offset, int64_t bytes, bool write) {
   if (offset < 0 || bytes < 0 || offset > size_bytes_ - bytes)
-    return Error{"shared memory", concat("bytes from ", offset, " to ", offset + bytes),
-                 concat("are not within its ", size_bytes_), {}, {}};
+    return Error{"shared memory",
+                 concat("bytes from ", offset, " to ", offset + bytes),
+                 concat("are not within its ", size_bytes_),
+                 {},
+                 {}};
   if (bytes > 0 && ::mprotect(data_ + offset, size_t(bytes), PROT_READ | (write ? PROT_WRITE : 0)) != 0)
     return failed(bytes, "made readable");
   return Done{};

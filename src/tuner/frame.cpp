@@ -37,8 +37,11 @@ Result<std::optional<Frame>> FrameReader::next() {
   if (buffer_.size() < kHeaderBytes) return std::optional<Frame>();
   const uint64_t size = number_at(buffer_, 4, 4), kind = number_at(buffer_, 16, 4);
   if (int64_t(size) > kLargestFrame || kind < uint64_t(FrameKind::open) || kind > uint64_t(FrameKind::device_lost))
-    return Error{"worker", concat("a message of kind ", int64_t(kind), " and ", int64_t(size), " bytes"),
-                 "is none of the protocol gsw1", {}, {}};
+    return Error{"worker",
+                 concat("a message of kind ", int64_t(kind), " and ", int64_t(size), " bytes"),
+                 "is none of the protocol gsw1",
+                 {},
+                 {}};
   if (buffer_.size() < kHeaderBytes + size) return std::optional<Frame>();
   Frame frame{FrameKind(kind), number_at(buffer_, 8, 8), buffer_.substr(kHeaderBytes, size)};
   buffer_.erase(0, kHeaderBytes + size);

@@ -27,15 +27,15 @@ Result<MemoryPlan> plan_memory(const GemmProblem& problem, const DeviceFacts& de
   if (plan.reference_bytes > plan.limit_bytes / 4) {
     plan.check.max_elements = 0;
     const int64_t bytes_of_element = check_bytes(make_problem(1, 1, 1, DataType::f32));
-    plan.check.max_samples = std::clamp(plan.limit_bytes / 4 / bytes_of_element, plan.check.min_samples,
-                                        plan.check.max_samples);
+    plan.check.max_samples =
+        std::clamp(plan.limit_bytes / 4 / bytes_of_element, plan.check.min_samples, plan.check.max_samples);
     plan.reference_bytes = check_bytes(problem, plan.check);
   }
   if (plan.operand_bytes == 0) return plan;
   const int64_t wanted =
       std::max<int64_t>(1, (4 * plan.last_level_bytes + plan.operand_bytes - 1) / plan.operand_bytes);
-  const int64_t room = std::max<int64_t>(0, plan.limit_bytes - plan.operand_bytes - plan.reference_bytes) /
-                       plan.operand_bytes / workers;
+  const int64_t room =
+      std::max<int64_t>(0, plan.limit_bytes - plan.operand_bytes - plan.reference_bytes) / plan.operand_bytes / workers;
   plan.shared = room == 0;
   plan.copies = std::max<int64_t>(1, std::min({wanted, room, MemoryPlan::kMaxCopies}));
   return plan;

@@ -33,7 +33,8 @@ std::string_view name_of(CandidateState state) {
 
 std::optional<CandidateState> candidate_state_named(std::string_view name) {
   using enum CandidateState;
-  for (const CandidateState state : {won, measured, eliminated, dropped, failed, crashed, quarantined, wrong, not_reached})
+  for (const CandidateState state :
+       {won, measured, eliminated, dropped, failed, crashed, quarantined, wrong, not_reached})
     if (name_of(state) == name) return state;
   return std::nullopt;
 }

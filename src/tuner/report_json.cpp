@@ -60,17 +60,19 @@ Json json_of(const std::vector<T>& items) {
 
 // Members that later versions added are left out where they are empty, so that what earlier ones saved reads as it did.
 Json json_of(const TuneReport& r) {
-  Json json = {{"problem", r.problem.print()},        {"winner", r.winner < 0 ? Json() : Json(r.winner)},
-          {"margin", number(r.margin)},          {"decision", r.decision},
-          {"floor_us", number(r.floor_us)},      {"seconds", number(r.seconds)},
-          {"conditions", r.conditions}};
+  Json json = {{"problem", r.problem.print()},   {"winner", r.winner < 0 ? Json() : Json(r.winner)},
+               {"margin", number(r.margin)},     {"decision", r.decision},
+               {"floor_us", number(r.floor_us)}, {"seconds", number(r.seconds)},
+               {"conditions", r.conditions}};
   if (!r.memory.empty()) json["memory"] = r.memory;
   if (!r.isolation.empty()) json["isolation"] = r.isolation;
   if (r.load) json["load"] = {{"load_average", number(r.load->load_average)}, {"others", number(r.load->others)}};
   json.update(Json{{"from_store", r.from_store},
-          {"store_note", r.store_note},          {"interrupted", r.interrupted},
-          {"provenance", json_of(r.provenance)}, {"sources", json_of(r.sources)},
-          {"candidates", json_of(r.candidates)}});
+                   {"store_note", r.store_note},
+                   {"interrupted", r.interrupted},
+                   {"provenance", json_of(r.provenance)},
+                   {"sources", json_of(r.sources)},
+                   {"candidates", json_of(r.candidates)}});
   return json;
 }
 

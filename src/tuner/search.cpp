@@ -75,9 +75,9 @@ class Search {
   Ids finalists_;
   std::optional<size_t> winner_;
   std::string decision_;
-  std::string resumed_;               // what an earlier tuning spares this one
-  std::optional<LoadMoment> load_;    // at the beginning
-  double own_cpu_ = 0;                // seconds, then
+  std::string resumed_;             // what an earlier tuning spares this one
+  std::optional<LoadMoment> load_;  // at the beginning
+  double own_cpu_ = 0;              // seconds, then
 };
 
 Result<TuneReport> Search::run() {
@@ -443,8 +443,8 @@ TuneReport Search::facts() const {
   report.seconds = elapsed();
   const std::optional<LoadMoment> now = request_.load ? request_.load() : std::nullopt;
   if (now && load_)
-    report.load = MachineLoad{now->load_average,
-                              share_of_others(load_->cpu, now->cpu, request_.bench->cpu_seconds() - own_cpu_)};
+    report.load =
+        MachineLoad{now->load_average, share_of_others(load_->cpu, now->cpu, request_.bench->cpu_seconds() - own_cpu_)};
   return report;
 }
 

@@ -49,8 +49,8 @@ struct TuneRequest {
   TuneOptions options;
   SearchPolicy policy;
   std::optional<Incumbent> incumbent;
-  std::vector<Quarantined> quarantine;      // candidates that are not to be tried
-  std::optional<TuneReport> unfinished;     // of an earlier tuning with the same versions: it goes on from there
+  std::vector<Quarantined> quarantine;   // candidates that are not to be tried
+  std::optional<TuneReport> unfinished;  // of an earlier tuning with the same versions: it goes on from there
   // Receives what has been measured so far, every now and then and when a candidate crashes: such a report is what
   // `unfinished` goes on from. May be empty, as the next.
   std::function<void(const TuneReport&)> checkpoint;

@@ -35,8 +35,8 @@ Operands::Place SharedOperands::places() {
   return [this](const std::string& name, int64_t bytes) -> Result<AlignedBuffer> {
     if (regions_.size() == operands_) regions_.clear();  // a renewed gate begins again with A
     const int64_t begin = regions_.empty() ? 0 : regions_.back().offset + regions_.back().bytes;
-    SharedRegion region{name, begin + kSharedGuardBytes, room_for(bytes) - kSharedGuardBytes, 0, bytes,
-                        regions_.size() == kD};
+    SharedRegion region{name,  begin + kSharedGuardBytes, room_for(bytes) - kSharedGuardBytes, 0,
+                        bytes, regions_.size() == kD};
     const int64_t end = region.offset + region.bytes;
     if (end + kSharedGuardBytes > memory_.size_bytes())
       return Error{"memory", "the operand " + name, "does not fit into the shared memory", {}, {}};
@@ -54,7 +54,8 @@ OperandsRequest SharedOperands::request(const GemmArguments& arguments) const {
   const auto add = [&](const void* pointer) {
     request.origins.push_back(static_cast<const char*>(pointer) - memory_.data());
   };
-  for (const void* pointer : {arguments.a, arguments.b, arguments.c, static_cast<const void*>(arguments.d)}) add(pointer);
+  for (const void* pointer : {arguments.a, arguments.b, arguments.c, static_cast<const void*>(arguments.d)})
+    add(pointer);
   for (const void* input : arguments.inputs) add(input);
   return request;
 }
@@ -67,8 +68,8 @@ Result<MappedOperands> MappedOperands::map(const OperandsRequest& request, FileD
   if (request.origins.size() < 4)
     return Error{"worker, operands", concat(request.origins.size(), " origins"), "are fewer than 4", {}, {}};
   char* base = mapped.memory.data();
-  mapped.arguments = {base + request.origins[0], base + request.origins[1], base + request.origins[2],
-                      base + request.origins[3], {}};
+  mapped.arguments = {
+      base + request.origins[0], base + request.origins[1], base + request.origins[2], base + request.origins[3], {}};
   for (size_t i = 4; i < request.origins.size(); ++i) mapped.arguments.inputs.push_back(base + request.origins[i]);
   return mapped;
 }

@@ -44,7 +44,8 @@ Result<std::vector<QuarantineEntry>> Store::quarantine(const std::optional<GemmP
     GS_TRY(const bool row, select.step());
     if (!row) return entries;
     QuarantineEntry e;
-    for (std::string* part : {&e.problem, &e.device, &e.source, &e.version, &e.gemmsmith, &e.config, &e.evidence, &e.since})
+    for (std::string* part :
+         {&e.problem, &e.device, &e.source, &e.version, &e.gemmsmith, &e.config, &e.evidence, &e.since})
       *part = select.text();
     entries.push_back(std::move(e));
   }

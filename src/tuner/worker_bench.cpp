@@ -302,8 +302,7 @@ Result<double> WorkerBench::sample_us(Kernel& kernel, int repeats) {
 Result<Accuracy> WorkerBench::check(Kernel& kernel, uint64_t seed) {
   auto& remote = static_cast<RemoteKernel&>(kernel);
   const double seconds = options_.hang_seconds + expected_seconds(remote, 1);
-  GS_TRY(const Frame answer,
-         perform(remote, {FrameKind::run, 1, seconds, "checked"}, [&] { gate_.make_ready(seed); }));
+  GS_TRY(const Frame answer, perform(remote, {FrameKind::run, 1, seconds, "checked"}, [&] { gate_.make_ready(seed); }));
   const Accuracy accuracy = gate_.judge();
   if (!gate_.damaged()) return accuracy;
   Seat& seat = *seats_[remote.seat_];

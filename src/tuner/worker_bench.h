@@ -66,15 +66,14 @@ class WorkerBench final : public Bench {
   // A worker and what it has of the problem at hand.
   struct Seat {
     Worker worker;
-    int begun_life = 0;              // that was told of the problem,
-    int operands_life = 0;           // and that has its operands
-    std::vector<uint64_t> company;   // kernels built in this life, each where it was last used
-    int kernels = 0;                 // that live in it or are meant to
+    int begun_life = 0;             // that was told of the problem,
+    int operands_life = 0;          // and that has its operands
+    std::vector<uint64_t> company;  // kernels built in this life, each where it was last used
+    int kernels = 0;                // that live in it or are meant to
   };
   struct Known {
     Candidate candidate;
     int repeats = 1;      // of its last sample
-    bool built = false;   // once
     int unexplained = 0;  // ends of workers while it ran that nobody could be charged with
   };
   struct Call {
@@ -129,15 +128,18 @@ class WorkerBench final : public Bench {
   Gate gate_;
   bool prepared_ = false;
   double best_us_ = 0;  // of any kernel so far
-
-  friend struct WorkerBenchTest;
 };
 
 // A kernel in a worker. Must not outlive the bench.
 class RemoteKernel final : public Kernel {
  public:
   RemoteKernel(WorkerBench& bench, uint64_t number, Candidate candidate, size_t seat, int life, double build_ms)
-      : bench_(bench), number_(number), candidate_(std::move(candidate)), seat_(seat), life_(life), build_ms_(build_ms) {}
+      : bench_(bench),
+        number_(number),
+        candidate_(std::move(candidate)),
+        seat_(seat),
+        life_(life),
+        build_ms_(build_ms) {}
   ~RemoteKernel() override { bench_.drop(*this); }
   // An error: it is not in this process.
   Status run(const GemmArguments&) override;

@@ -131,9 +131,8 @@ BuildResult RemoteBuilder::result_of(Pending& pending, const Frame& frame) {
   if (frame.kind != FrameKind::done) {
     result.error = parse_error(frame.text);
   } else if (const auto ms = parse_number_of(frame.text, "build_ms"); ms.ok()) {
-    bench_.known_[pending.kernel].built = true;
-    result.kernel = std::make_unique<RemoteKernel>(bench_, pending.kernel, pending.job.candidate, pending.seat,
-                                                   pending.life, *ms);
+    result.kernel =
+        std::make_unique<RemoteKernel>(bench_, pending.kernel, pending.job.candidate, pending.seat, pending.life, *ms);
   } else {
     result.skipped = true;
   }
@@ -162,7 +161,8 @@ BuildResult RemoteBuilder::wait_for(Pending& pending) {
         return result;
       }
       if (++pending.attempts == kAttempts) {
-        result.error = Error{"worker", bench_.launcher_->name(), "ends again and again while kernels are built", {}, {}};
+        result.error =
+            Error{"worker", bench_.launcher_->name(), "ends again and again while kernels are built", {}, {}};
         return result;
       }
       send(pending, 0);

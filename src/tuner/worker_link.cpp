@@ -34,7 +34,7 @@ std::string place(int64_t offset, const std::vector<SharedRegion>& regions) {
   const SharedRegion* nearest = nullptr;
   int64_t best = 0;
   for (const SharedRegion& region : regions) {
-    const int64_t distance = offset < region.data                 ? region.data - offset
+    const int64_t distance = offset < region.data                  ? region.data - offset
                              : offset >= region.data + region.size ? offset - region.data - region.size + 1
                                                                    : 0;
     if (nearest && distance >= best) continue;
@@ -73,7 +73,8 @@ class SpawnedWorker final : public WorkerLink {
       if (ready < 0 && errno != EINTR) return {std::nullopt, true};
       if (ready == 0 && left_ms <= 0) return {};
       if (ready > 0 && ends[1].revents != 0) keep_output();
-      if (ready > 0 && ends[0].revents != 0 && !socket_.read().ok()) over_ = true;  // frames that came before still count
+      if (ready > 0 && ends[0].revents != 0 && !socket_.read().ok())
+        over_ = true;  // frames that came before still count
     }
   }
 

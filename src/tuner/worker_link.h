@@ -24,10 +24,10 @@ struct WorkerDeath {
   };
   Cause cause = Cause::ended;
   ProcessEnd end;
-  double waited_seconds = 0;        // of one that hung
-  std::string error;                // of one that lost its device
-  std::vector<uint64_t> at;         // the kernels that its threads were at; if the thread of the signal is known, its one
-  int signal = 0;                   // that its handler saw
+  double waited_seconds = 0;  // of one that hung
+  std::string error;          // of one that lost its device
+  std::vector<uint64_t> at;   // the kernels that its threads were at; if the thread of the signal is known, its one
+  int signal = 0;             // that its handler saw
   std::optional<uint64_t> address;  // that was touched then
   std::optional<int64_t> offset;    // of that from the start of the shared operands
   int writing = -1;                 // 1: by a write, 0: by a read

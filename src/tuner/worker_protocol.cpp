@@ -136,7 +136,8 @@ std::string print(const std::vector<SourceOffer>& offers) {
   Json array = Json::array();
   for (const SourceOffer& offer : offers) {
     Json kept = Json::array(), dropped = Json::array();
-    for (const Candidate& c : offer.candidates.kept) kept.push_back({{"config", c.config}, {"us", std::isfinite(c.predicted_us) ? c.predicted_us : 1e300}});
+    for (const Candidate& c : offer.candidates.kept)
+      kept.push_back({{"config", c.config}, {"us", std::isfinite(c.predicted_us) ? c.predicted_us : 1e300}});
     for (const DroppedCandidate& d : offer.candidates.dropped)
       dropped.push_back({{"config", d.config}, {"rule", d.rule}});
     array.push_back({{"source", offer.source},
@@ -171,8 +172,12 @@ Result<std::vector<SourceOffer>> parse_offers(std::string_view text) {
 std::string print(const OperandsRequest& r) {
   Json regions = Json::array();
   for (const SharedRegion& region : r.regions)
-    regions.push_back({{"name", region.name}, {"offset", region.offset}, {"bytes", region.bytes},
-                       {"data", region.data}, {"size", region.size},     {"writable", region.writable}});
+    regions.push_back({{"name", region.name},
+                       {"offset", region.offset},
+                       {"bytes", region.bytes},
+                       {"data", region.data},
+                       {"size", region.size},
+                       {"writable", region.writable}});
   return dump({{"bytes", r.bytes},
                {"regions", std::move(regions)},
                {"origins", r.origins},

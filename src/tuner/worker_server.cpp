@@ -133,8 +133,7 @@ Status Session::take_operands(const Frame& frame) {
   GS_TRY(operands_, MappedOperands::map(request, socket_.take_file()));
   status_->operands.store(uint64_t(reinterpret_cast<uintptr_t>(operands_.memory.data())));
   if (request.memory_bytes > 0) limit_data_bytes(data_bytes() + request.memory_bytes);
-  GS_TRY(const int64_t copies,
-         device_.stage->prepare(problem_, operands_.arguments, request, device_.facts.threads));
+  GS_TRY(const int64_t copies, device_.stage->prepare(problem_, operands_.arguments, request, device_.facts.threads));
   send(FrameKind::done, frame.request, print_number("copies", double(copies)));
   return Done{};
 }

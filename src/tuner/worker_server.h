@@ -35,7 +35,8 @@ struct WorkerDevice {
 
 // Opens the device that was asked for. Calls `opening` with the place of each source, from 0, before it is opened: a
 // library that ends the process while it is loaded has a name then. Leaves out those that it is told to.
-using OpenWorkerDevice = std::function<Result<WorkerDevice>(const OpenRequest&, const std::function<void(int)>& opening)>;
+using OpenWorkerDevice =
+    std::function<Result<WorkerDevice>(const OpenRequest&, const std::function<void(int)>& opening)>;
 
 // Serves the tuner that has started this process, until it closes the connection; then returns what main() should.
 // The files are kWorkerSocket and kWorkerStatus. Ends the process if the tuner's dies.

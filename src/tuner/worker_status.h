@@ -22,7 +22,7 @@ struct WorkerStatus {
 };
 static_assert(std::atomic<uint64_t>::is_always_lock_free && std::atomic<int32_t>::is_always_lock_free);
 
-constexpr int kWorkerSocket = 3, kWorkerStatus = 4;              // the files that a worker is started with
+constexpr int kWorkerSocket = 3, kWorkerStatus = 4;            // the files that a worker is started with
 constexpr const char* kWorkerArgument = "--gemmsmith-worker";  // and its only argument
 
 }  // namespace gemmsmith

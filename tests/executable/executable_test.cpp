@@ -181,7 +181,8 @@ TEST_F(Executable, StoresAreListedExchangedAndCleaned) {
 }
 
 TEST_F(Executable, StoreErrorsHaveFivePartsToo) {
-  const std::string commands = "list, show, diff, export, import, merge, quarantine, verify, gc", none = path("none.sqlite");
+  const std::string commands = "list, show, diff, export, import, merge, quarantine, verify, gc",
+                    none = path("none.sqlite");
   const struct {
     Words arguments;
     int code;

@@ -228,9 +228,10 @@ TEST(HostBench, LittleMemoryMeansLessRotationBeforeItMeansFailure) {
       tight.bench.conditions(),
       "operands partly warm: 2 copies, 98.3 kB, less than four times the last-level cache of 65.5 kB because memory "
       "is limited");
-  EXPECT_EQ(tight.bench.memory(),
-            "197 kB of the cap of 197 kB: operands 49.2 kB, copies 98.3 kB, reference 49.2 kB (samples); the rest is for "
-            "the kernels' own");
+  EXPECT_EQ(
+      tight.bench.memory(),
+      "197 kB of the cap of 197 kB: operands 49.2 kB, copies 98.3 kB, reference 49.2 kB (samples); the rest is for "
+      "the kernels' own");
   EXPECT_EQ(
       shared.bench.conditions(),
       "operands partly warm: 1 copy, 49.2 kB, less than four times the last-level cache of 65.5 kB because memory is "
@@ -247,9 +248,10 @@ TEST(HostBench, LittleMemoryMeansLessRotationBeforeItMeansFailure) {
             "TuneOptions::max_memory_bytes");
   DeviceFacts small = roomy.device;
   small.memory_bytes = set;  // half of it is the limit
-  EXPECT_EQ(bench.prepare(roomy.problem, small, {100 * set, 1}).error().text(),
-            "memory: operands of 49.2 kB are more than the half of this process's memory that tuning may take, 24.6 kB; "
-            "free memory, or raise the limit of this process's group");
+  EXPECT_EQ(
+      bench.prepare(roomy.problem, small, {100 * set, 1}).error().text(),
+      "memory: operands of 49.2 kB are more than the half of this process's memory that tuning may take, 24.6 kB; "
+      "free memory, or raise the limit of this process's group");
 }
 
 TEST(HostBench, OneBenchForManyProblems) {

@@ -30,7 +30,8 @@ TEST(MemoryPlan, Laws) {
     }
     ASSERT_LE(plan->copies, MemoryPlan::kMaxCopies) << "a problem of a few bytes is not worth gigabytes";
     ASSERT_EQ(plan->cold(), plan->copies * bytes >= 4 * device.last_level_bytes);
-    ASSERT_TRUE(plan->copies == 1 || (plan->copies - 1) * bytes < 4 * device.last_level_bytes) << "not more than needed";
+    ASSERT_TRUE(plan->copies == 1 || (plan->copies - 1) * bytes < 4 * device.last_level_bytes)
+        << "not more than needed";
     ASSERT_EQ(plan->reference_bytes, check_bytes(problem, plan->check));
     ASSERT_LE(plan->reference_bytes,
               std::max(limit / 4, plan->check.min_samples * check_bytes(make_problem(1, 1, 1, DataType::f32))));

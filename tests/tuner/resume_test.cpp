@@ -46,7 +46,8 @@ TEST(Resume, AfterDeathAtAnySampleTheRestIsDoneAndNoMore) {
     Field first(3);
     std::optional<TuneReport> left;
     first.bench.on_sample = [&](fake::FakeKernel&) {
-      if (first.bench.log.size() == n) left = first.store.find_unfinished(first.problem, first.device.fingerprint()).value();
+      if (first.bench.log.size() == n)
+        left = first.store.find_unfinished(first.problem, first.device.fingerprint()).value();
     };
     const TuneReport uninterrupted = first.tune();
     whole = first.bench.log.size();

@@ -89,9 +89,10 @@ TEST_F(StoreSchema, Version2IsBroughtForward) {
     for (const TuneReport& report : reports) ASSERT_TRUE(store.save(report).ok());
   }
   const std::string before = exported(Store::open(path_).value());
-  execute("ALTER TABLE decisions DROP COLUMN memory; ALTER TABLE decisions DROP COLUMN isolation;"
-          "ALTER TABLE decisions DROP COLUMN load_average; ALTER TABLE decisions DROP COLUMN load_others;"
-          "DROP TABLE quarantine; DROP TABLE unfinished; PRAGMA user_version = 2");
+  execute(
+      "ALTER TABLE decisions DROP COLUMN memory; ALTER TABLE decisions DROP COLUMN isolation;"
+      "ALTER TABLE decisions DROP COLUMN load_average; ALTER TABLE decisions DROP COLUMN load_others;"
+      "DROP TABLE quarantine; DROP TABLE unfinished; PRAGMA user_version = 2");
   Store store = Store::open(path_).value();
   EXPECT_EQ(exported(store), before);
   EXPECT_TRUE(store.verify().value().empty()) << "hashes that were saved before still agree";

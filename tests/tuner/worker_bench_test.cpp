@@ -78,7 +78,9 @@ class FakeLink final : public WorkerLink {
   void answer(const Frame& frame, int file) {
     switch (frame.kind) {
       case FrameKind::open:
-        return say(frame, print(Opened{kProtocolVersion, GEMMSMITH_VERSION, fake_device().fingerprint(), {{"s", "1", true, {}}}}));
+        return say(
+            frame,
+            print(Opened{kProtocolVersion, GEMMSMITH_VERSION, fake_device().fingerprint(), {{"s", "1", true, {}}}}));
       case FrameKind::plan: {
         SourceOffer offer{"s", {}, {}};
         for (const std::string& config : configs_) offer.candidates.kept.push_back({"s", config, 0});
@@ -89,7 +91,9 @@ class FakeLink final : public WorkerLink {
         kernels_.clear();
         return say(frame);
       case FrameKind::operands:
-        operands_ = MappedOperands::map(parse_operands(frame.text).value(), FileDescriptor(fcntl(file, F_DUPFD_CLOEXEC, 3))).value();
+        operands_ =
+            MappedOperands::map(parse_operands(frame.text).value(), FileDescriptor(fcntl(file, F_DUPFD_CLOEXEC, 3)))
+                .value();
         return say(frame, print_number("copies", 4));
       case FrameKind::skip:
         return say(frame);
@@ -190,7 +194,8 @@ TEST(WorkerBench, OneWorkerServesManyProblems) {
     const TuneReport report = crew.tune(problem);
     EXPECT_EQ(winner_of(report), "s ok");
     EXPECT_EQ(report.isolation, "worker process");
-    EXPECT_EQ(report.conditions.substr(0, 27), "operands partly warm: 4 cop") << "as many copies as the worker could have";
+    EXPECT_EQ(report.conditions.substr(0, 27), "operands partly warm: 4 cop")
+        << "as many copies as the worker could have";
   }
   EXPECT_EQ(crew.log.started, 1);
 }
@@ -202,14 +207,16 @@ TEST(WorkerBench, NamesWhoDidItWhateverTheMix) {
     Random random(seed);
     std::vector<std::string> configs = {"ok"};
     for (int i = 0; i < 14; ++i)
-      configs.push_back((random.below(3) == 0 ? std::string(kKinds[random.below(6)]) : "ok") + " no " + std::to_string(i));
+      configs.push_back((random.below(3) == 0 ? std::string(kKinds[random.below(6)]) : "ok") + " no " +
+                        std::to_string(i));
     for (size_t i = configs.size(); i > 1; --i) std::swap(configs[i - 1], configs[random.below(i)]);
     Crew crew(configs, 1 + int(random.below(3)));
     const TuneReport report = crew.tune();
     EXPECT_EQ(winner_of(report), "s ok") << seed;
     for (const std::string& config : configs) {
       const CandidateReport& c = candidate_in(report, "s", config);
-      EXPECT_EQ(c.state == CandidateState::crashed, !config.starts_with("ok")) << seed << " " << config << ": " << c.reason;
+      EXPECT_EQ(c.state == CandidateState::crashed, !config.starts_with("ok"))
+          << seed << " " << config << ": " << c.reason;
     }
     crew.bench.reset();
     EXPECT_EQ(crew.log.alive, 0);
@@ -229,7 +236,8 @@ TEST(WorkerBench, ADeviceThatIsLostGivesANewWorker) {
   Crew crew({"lost", "ok"});
   const TuneReport report = crew.tune();
   EXPECT_EQ(winner_of(report), "s ok");
-  EXPECT_EQ(candidate_in(report, "s", "lost").reason, "while it was checked: the device was lost: device: error 700, again when it was alone");
+  EXPECT_EQ(candidate_in(report, "s", "lost").reason,
+            "while it was checked: the device was lost: device: error 700, again when it was alone");
 }
 
 TEST(WorkerBench, AllThatCrashIsAReportWithoutWinner) {

@@ -65,8 +65,8 @@ void expect_all_named(const TuneReport& report) {
     EXPECT_NE(c.reason.find(expected.evidence), std::string::npos) << expected.config << ": " << c.reason;
   }
   for (const char* well : {"right", "slow", "prints"})
-    EXPECT_TRUE(candidate_in(report, "faulty", well).timing) << well << " is not blamed for what others did: "
-                                                             << candidate_in(report, "faulty", well).reason;
+    EXPECT_TRUE(candidate_in(report, "faulty", well).timing)
+        << well << " is not blamed for what others did: " << candidate_in(report, "faulty", well).reason;
 }
 
 TEST(WorkerFaults, EachCostsOnlyTheCandidateThatDidIt) {
@@ -139,7 +139,8 @@ TEST(WorkerFaults, AnotherDeviceOrNoWorkerIsAnErrorThatSaysSo) {
   options.sources = {"faulty"};
   auto other = WorkerBench::open(make_launcher(GEMMSMITH_FAULTY_WORKER, clock), clock, options, "gpu x");
   ASSERT_FALSE(other.ok());
-  EXPECT_EQ(other.error().text(), "worker: " + faulty::device().fingerprint() + " is not gpu x, the device to tune for");
+  EXPECT_EQ(other.error().text(),
+            "worker: " + faulty::device().fingerprint() + " is not gpu x, the device to tune for");
   auto none = WorkerBench::open(make_launcher("/nowhere/gemmsmith", clock), clock, options, "gpu x");
   ASSERT_FALSE(none.ok());
   EXPECT_EQ(none.error().text(), "process: /nowhere/gemmsmith cannot be started: No such file or directory");

@@ -327,9 +327,10 @@ void add_exchange(Commands& commands) {
 }
 
 void add_quarantine(Commands& commands) {
-  CLI::App* quarantine = commands.add("quarantine", "List candidates that crashed and are not tried again", run_quarantine,
-                                      "  gemmsmith store quarantine\n"
-                                      "  gemmsmith store quarantine 128x4096x1024 dtype=bf16 --release\n");
+  CLI::App* quarantine =
+      commands.add("quarantine", "List candidates that crashed and are not tried again", run_quarantine,
+                   "  gemmsmith store quarantine\n"
+                   "  gemmsmith store quarantine 128x4096x1024 dtype=bf16 --release\n");
   quarantine->add_option("problem", commands.flags().words, "Only those of a problem")->type_name("PROBLEM");
   quarantine->add_flag("--release", commands.flags().release, "Let the next tuning try them again");
   commands.add_here();

@@ -11,10 +11,9 @@
 namespace gemmsmith::cli {
 namespace {
 
-constexpr CandidateState kStates[] = {CandidateState::won,    CandidateState::measured, CandidateState::eliminated,
-                                      CandidateState::crashed, CandidateState::quarantined,
-                                      CandidateState::wrong,  CandidateState::failed,   CandidateState::not_reached,
-                                      CandidateState::dropped};
+constexpr CandidateState kStates[] = {CandidateState::won,     CandidateState::measured,    CandidateState::eliminated,
+                                      CandidateState::crashed, CandidateState::quarantined, CandidateState::wrong,
+                                      CandidateState::failed,  CandidateState::not_reached, CandidateState::dropped};
 
 constexpr size_t kNameWidth = 11;
 std::string field(const std::string& name, const std::string& value) {
@@ -158,7 +157,8 @@ std::string explain_text(const TuneReport& report, size_t candidates, const Styl
   for (const std::string& note : note_lines(report)) text += field("note", note);
   text += "\n" + source_lines(report, style) + "\n" + candidate_lines(report, candidates, style);
   const Provenance& from = report.provenance;
-  text += "\n" + surroundings(report) + field("device", from.device) + field("sources", from.sources) + field("gemmsmith", from.gemmsmith) +
+  text += "\n" + surroundings(report) + field("device", from.device) + field("sources", from.sources) +
+          field("gemmsmith", from.gemmsmith) +
           field("measured", from.measured_at + ", in " + format_seconds(report.seconds) +
                                 (report.from_store ? "; read from the store" : ""));
   return text;

@@ -78,8 +78,8 @@ std::string freed_line(const StoreFreed& freed, bool dry_run) {
 std::string quarantine_text(const std::vector<QuarantineEntry>& entries, bool released) {
   std::string text;
   for (const QuarantineEntry& e : entries)
-    text += e.problem + ": " + e.source + " " + e.config + "\n  since " + e.since + " on " + e.device + ", " + e.source +
-            " " + e.version + ", gemmsmith " + e.gemmsmith + "\n  " + e.evidence + "\n";
+    text += e.problem + ": " + e.source + " " + e.config + "\n  since " + e.since + " on " + e.device + ", " +
+            e.source + " " + e.version + ", gemmsmith " + e.gemmsmith + "\n  " + e.evidence + "\n";
   return text + plural(int64_t(entries.size()), "candidate") + (released ? " released\n" : " in quarantine\n");
 }
 

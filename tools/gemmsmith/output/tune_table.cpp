@@ -122,7 +122,8 @@ std::string warnings(const std::vector<Outcome>& outcomes) {
     const TuneReport& report = *outcome.report;
     for (const CandidateReport& c : report.candidates)
       if (c.state == CandidateState::crashed)
-        text += shape_label(report.problem) + ": " + c.source + " " + c.config + " is in quarantine: " + c.reason + "\n";
+        text +=
+            shape_label(report.problem) + ": " + c.source + " " + c.config + " is in quarantine: " + c.reason + "\n";
     if (report.load && report.load->busy()) busiest = std::max(busiest, report.load->others);
     if (report.isolation.starts_with("in process: ") && report.isolation != "in process: asked for")
       in_process = report.isolation.substr(report.isolation.find(':') + 2);
