@@ -1,6 +1,7 @@
 #include "gemmsmith/gemm.h"
 
 #include "api/state.h"
+#include "problem/overlap.h"
 #include "tuner/tune.h"
 
 namespace gemmsmith {
@@ -33,6 +34,7 @@ struct Gemm::State {
   Device device;  // keeps target and sources alive
   std::string source, config;
   std::unique_ptr<Kernel> kernel;
+  OverlapCheck overlap;
 };
 
 Gemm::Gemm(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -48,8 +50,16 @@ Result<Gemm> Gemm::create(const Device& device, const GemmProblem& problem, cons
   if (!best)
     return Error{
         "gemm", problem.print(), "has no kernel: " + report.decision, "`gemmsmith explain` lists every candidate", {}};
-  if (!kernel) return build(device, problem, best->source, best->config);
-  return Gemm(std::unique_ptr<State>(new State{device, best->source, best->config, std::move(kernel)}));
+  if (!kernel) {
+    Result<Gemm> stored = build(device, problem, best->source, best->config);
+    if (stored.ok() || !report.from_store) return stored;
+    // A choice that cannot be built here any more costs a tuning, which takes its place in the store.
+    TuneOptions again = options;
+    again.retune = true;
+    return create(device, problem, again, store);
+  }
+  return Gemm(
+      std::unique_ptr<State>(new State{device, best->source, best->config, std::move(kernel), OverlapCheck(problem)}));
 }
 
 Result<Gemm> Gemm::build(const Device& device, const GemmProblem& problem, const std::string& source,
@@ -65,10 +75,14 @@ Result<Gemm> Gemm::build(const Device& device, const GemmProblem& problem, const
     candidate = set.kept.front();
   }
   GS_TRY(std::unique_ptr<Kernel> kernel, chosen[0]->build(problem, device.facts(), candidate));
-  return Gemm(std::unique_ptr<State>(new State{device, source, candidate.config, std::move(kernel)}));
+  return Gemm(
+      std::unique_ptr<State>(new State{device, source, candidate.config, std::move(kernel), OverlapCheck(problem)}));
 }
 
-Status Gemm::run(const GemmArguments& arguments) { return state_->kernel->run(arguments); }
+Status Gemm::run(const GemmArguments& arguments) {
+  GS_CHECK(state_->overlap.check(arguments));
+  return state_->kernel->run(arguments);
+}
 const std::string& Gemm::source() const { return state_->source; }
 const std::string& Gemm::config() const { return state_->config; }
 

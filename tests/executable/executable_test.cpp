@@ -14,7 +14,7 @@ namespace {
 using Json = nlohmann::json;
 using Words = std::vector<std::string>;
 
-const Words kCommands = {"tune", "explain", "check", "bench", "emit", "layout", "doctor", "store"};
+const Words kCommands = {"tune", "explain", "check", "bench", "emit", "compile", "layout", "simulate", "doctor", "store"};
 
 // A folder of its own for each test, with a store in it.
 class Executable : public testing::Test {
@@ -52,23 +52,23 @@ TEST_F(Executable, HelpHasExamplesForEveryCommand) {
 }
 
 TEST_F(Executable, UsageErrorsHaveFivePartsAndExitWith2) {
-  const std::string known = "known: tune, explain, check, bench, emit, layout, doctor, store";
+  const std::string known = "known: tune, explain, check, bench, emit, compile, layout, simulate, doctor, store";
   const struct {
     Words arguments;
     std::string error;
   } cases[] = {
       {{},
-       "gemmsmith: no command is given; one of tune, explain, check, bench, emit, layout, doctor, store; see gemmsmith "
-       "--help"},
+       "gemmsmith: no command is given; one of tune, explain, check, bench, emit, compile, layout, simulate, doctor, store; "
+       "see gemmsmith --help"},
       {{"tun"}, "gemmsmith: tun is not a command; near it: tune; " + known},
-      {{"compile"}, "gemmsmith: compile is not a command; " + known},
+      {{"assemble"}, "gemmsmith: assemble is not a command; " + known},
       {{"tune", "8x8x8", "--bugdet", "1s"},
        "gemmsmith tune: --bugdet is not an option; near it: --budget; see gemmsmith tune --help"},
       {{"tune", "8x8x8", "--budget", "10x"}, "--budget: 10x is not a duration; try 500ms, 10s, 2m"},
       {{"tune", "8x8x8", "--tokens", "4"},
        "--tokens: 4 is for model configurations, and none is given; name a config.json, or leave --tokens out"},
       {{"emit", "8x8x8", "--stage", "asn"},
-       "--stage: asn is not a stage; near it: asm; known: mlir, llvm, asm, object"},
+       "--stage: asn is not a stage; near it: asm; known: mlir, llvm, asm, ptx, resources, cubin, sass, object"},
       {{"layout", "(4,8):(1)"},
        "layout, column 7: (4,8):(1) has strides that are not nested like the shape; a stride for each extent"},
       {{"layout", "(4,8)", "--svgs", "x"},
@@ -237,6 +237,63 @@ TEST_F(Executable, CheckCountsAndFailsWithTheCases) {
   const Ran bad = run_gemmsmith({"check", write("bad.cases", "m=1 n=8 k=nine\n")});
   EXPECT_EQ(bad.code, 2);
   EXPECT_NE(bad.err.find("bad.cases"), std::string::npos) << bad.err;
+}
+
+// A second process loads what the first has compiled, whatever command it was for.
+TEST_F(Executable, ASecondProcessLoadsInsteadOfCompiling) {
+  const std::string cases = write("some.cases", "m={1,7} n=48 k=32 dtype={f32,bf16}\n"), cache = path("kernels");
+  const auto counts = [&](Words words) {
+    words.insert(words.end(), {"--kernel-cache", cache, "--json"});
+    const Ran ran = run_gemmsmith(words);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return Json::parse(ran.out)["kernel_cache"];
+  };
+  const Json first = counts({"check", cases, "--sources", "native"});
+  EXPECT_EQ(first["hits"], 0);
+  EXPECT_GE(first["misses"].get<int>(), 2);
+  EXPECT_EQ(first["saved"], first["misses"]);
+  EXPECT_EQ(first["folders"], Json::array({cache}));
+  EXPECT_EQ(first["kernels"], first["saved"]);
+  EXPECT_EQ(first["bytes"], first["saved_bytes"]);
+
+  const Json second = counts({"check", cases, "--sources", "native"});
+  EXPECT_EQ(second["misses"], 0);
+  EXPECT_EQ(second["hits"], first["misses"]);
+  EXPECT_GT(second["found_bytes"].get<int>(), 0);
+  EXPECT_EQ(counts({"bench", cases, "--sources", "native", "--budget", "1ms"})["misses"], 0);
+
+  // What check compiled, a tuning of the same problem finds; and what that compiles stays for the next.
+  const Words tune = {"tune", "1x48x32", "dtype=f32", "--sources", "native", "--budget", "500ms", "--store", "none"};
+  EXPECT_GE(counts(tune)["hits"].get<int>(), 1);
+  const Json doctor = counts({"doctor", "--store", "none"});
+  EXPECT_GE(doctor["kernels"].get<int>(), first["kernels"].get<int>());
+
+  const Words emit = {"emit", "7x48x32", "--stage", "object", "-o", path("one.o"), "--kernel-cache", cache};
+  const Ran from_cache = run_gemmsmith(emit);
+  EXPECT_EQ(from_cache.code, 0) << from_cache.err;
+  EXPECT_NE(from_cache.err.find("from the cache"), std::string::npos) << from_cache.err;
+  const Ran compiled =
+      run_gemmsmith({"emit", "7x48x32", "--stage", "object", "-o", path("two.o"), "--kernel-cache", "none"});
+  EXPECT_NE(compiled.err.find("compiled in"), std::string::npos) << compiled.err;
+  const auto bytes = [&](const char* name) {
+    std::ifstream file(path(name), std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  EXPECT_EQ(bytes("one.o"), bytes("two.o"));
+}
+
+TEST_F(Executable, ACacheThatCannotBeUsedIsOneWarning) {
+  const std::string cases = write("some.cases", "m={1,7} n=48 k=32 dtype=f32\n"), file = write("file", "no folder");
+  const Ran ran = run_gemmsmith({"check", cases, "--sources", "native", "--kernel-cache", file + "/kernels"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(ran.err.starts_with("warning: " + file +
+                                  "/kernels: cannot be created as a folder (Not a directory)\n"
+                                  "  kernels are kept in memory; "))
+      << ran.err;
+  EXPECT_EQ(ran.err.find("warning", 1), std::string::npos) << ran.err;
+  EXPECT_NE(ran.out.find("could not be saved"), std::string::npos) << ran.out;
+  const Ran off = run_gemmsmith({"check", cases, "--sources", "native", "--kernel-cache", "none"});
+  EXPECT_EQ(off.err.find("warning"), std::string::npos) << off.err;
 }
 
 TEST_F(Executable, BenchTimesCandidates) {

@@ -19,7 +19,7 @@ int run(const CaseFlags& flags) {
   if (!device) return fail(device.error(), kUsage);
   const auto files = run_files(flags, *device, /*time=*/true);
   if (!files) return fail(files.error(), kUsage);
-  if (flags.json) std::cout << case_json(*files) << std::endl;
+  if (flags.json) std::cout << case_json(*files, *device) << std::endl;
   if (!flags.json)
     std::cout << bench_table(*files, device->facts(), standard_output().style) << summary_line(count(*files))
               << std::endl;

@@ -69,10 +69,18 @@ std::string device_text(const DeviceFacts& facts) {
                                     rate(facts.read_gbytes_per_s, " GB/s"));
 }
 
+// The folders, and what is in the first.
+std::string cache_text(const KernelCacheReport& cache) {
+  if (cache.folders.empty()) return field("kernel cache", "off: each process compiles its kernels");
+  return field("kernel cache", join(cache.folders, ", then ")) +
+         field("", plural(cache.kernels, "kernel") + ", " + format_bytes(double(cache.bytes)));
+}
+
 std::string doctor_json(const Device& device, const StoreState& store) {
   return nlohmann::json{{"gemmsmith", GEMMSMITH_VERSION},
                         {"device", nlohmann::json::parse(to_json(device.facts()))},
                         {"sources", nlohmann::json::parse(to_json(device.sources()))},
+                        {"kernel_cache", cache_json(device.kernel_cache())},
                         {"store",
                          {{"path", store.path},
                           {"state", store.state},
@@ -98,7 +106,7 @@ int run(const DoctorFlags& flags) {
                 source.supported ? Tint::none : Tint::yellow);
   std::cout << field("gemmsmith", GEMMSMITH_VERSION) << device_text(device->facts()) << "\n"
             << sources.print({.width = kUnlimited, .colour = style.colour, .unicode = style.unicode}) << "\n"
-            << field("store", store.path) << field("", store.state) << std::flush;
+            << field("store", store.path) << field("", store.state) << cache_text(device->kernel_cache()) << std::flush;
   return kOk;
 }
 

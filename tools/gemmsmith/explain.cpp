@@ -23,7 +23,7 @@ struct ExplainFlags {
 constexpr size_t kListed = 15;  // candidates without --all
 
 constexpr const char* kExamples =
-    "A problem that is not in the store for this device is tuned first.\n"
+    "A problem without a stored decision that holds for this device is tuned first.\n"
     "\n"
     "Examples:\n"
     "  gemmsmith explain 128x4096x1024 dtype=bf16 b=col\n"
@@ -62,7 +62,12 @@ int run(const ExplainFlags& flags) {
   const auto report = decide(flags, *device, *problem, *budget, store->has_value() ? &**store : nullptr);
   if (!report) return fail(report.error(), kFailed);
   if (flags.json) std::cout << to_json(*report) << std::endl;
-  if (!flags.json) std::cout << explain_text(*report, flags.all ? 0 : kListed, standard_output().style) << std::flush;
+  if (!flags.json) {
+    std::cout << explain_text(*report, flags.all ? 0 : kListed, standard_output().style);
+    if (const std::string cache = cache_line(device->kernel_cache()); !cache.empty())
+      std::cout << "\nkernels       " << cache << "\n";
+    std::cout << std::flush;
+  }
   if (interrupted()) return kInterrupted;
   return report->best() != nullptr ? kOk : kFailed;
 }

@@ -29,8 +29,10 @@ constexpr double kTotalSeconds = 55;    // at most, of all problems together
 constexpr double kLeastSeconds = 0.5;   // of each problem: less measures nothing
 
 constexpr const char* kExamples =
-    "Words that are not files form one problem; a word that gives m, n or k once more begins the next.\n"
-    "A model configuration has the Hugging Face form; a CSV file has the columns name,m,n,k[,batch,dtype].\n"
+    "Words that are not files form one problem; a word that gives m, n, k or batch once more begins the next.\n"
+    "A model configuration has the Hugging Face form. A CSV file has the columns "
+    "m,n,k[,name,batch,dtype,count,layA,layB];\n"
+    "dtype is bf16, A is row-major and B column-major (layB C, a weight stored n x k) unless it says otherwise.\n"
     "\n"
     "Examples:\n"
     "  gemmsmith tune 128x4096x1024 dtype=bf16 b=col\n"
@@ -68,7 +70,7 @@ std::vector<Outcome> tune_all(const TuneFlags& flags, const Device& device, cons
   return outcomes;
 }
 
-nlohmann::json to_json_document(const Work& work, const std::vector<Outcome>& outcomes, const DeviceFacts& facts,
+nlohmann::json to_json_document(const Work& work, const std::vector<Outcome>& outcomes, const Device& device,
                                 double seconds) {
   nlohmann::json problems = nlohmann::json::array();
   for (const WorkItem& item : work.items) {
@@ -92,7 +94,8 @@ nlohmann::json to_json_document(const Work& work, const std::vector<Outcome>& ou
                       {"time_us", total.time_us},
                       {"alone_us", alone}});
   }
-  return {{"device", facts.fingerprint()},
+  return {{"device", device.facts().fingerprint()},
+          {"kernel_cache", cache_json(device.kernel_cache())},
           {"seconds", seconds},
           {"interrupted", interrupted()},
           {"problems", std::move(problems)},
@@ -131,15 +134,16 @@ int run(const TuneFlags& flags) {
 
   const double seconds = now_seconds() - start;
   if (flags.json) {
-    std::cout << to_json_document(*work, outcomes, device->facts(), seconds).dump(2) << std::endl;
+    std::cout << to_json_document(*work, outcomes, *device, seconds).dump(2) << std::endl;
   } else {
     std::cout << tune_summary(*work, outcomes, device->facts(), standard_output().style);
     const auto stored = std::count_if(outcomes.begin(), outcomes.end(),
                                       [](const Outcome& o) { return o.report && o.report->from_store; });
     std::cout << plural(int64_t(outcomes.size()), "distinct problem") << ", " << stored << " from the store, in "
               << format_seconds(seconds);
-    if (kept != nullptr) std::cout << "; kept in " << kept->path();
+    if (kept != nullptr && !kept->read_only()) std::cout << "; kept in " << kept->path();
     std::cout << "\n";
+    if (const std::string cache = cache_line(device->kernel_cache()); !cache.empty()) std::cout << cache << "\n";
     // Without a store there is nothing to read: explain would tune it again.
     if (kept != nullptr)
       std::cout << "Why a winner won: " << explain_command(flags, work->items.front().named.problem) << "\n";

@@ -15,9 +15,10 @@ inline uint64_t swizzled(uint64_t offset, int bytes) {
 // Keys of queues; the low bits say of whom.
 enum class QueueKind : uint64_t { mbarrier = 1, bulk_reads, bulk_writes, cp_async, wgmma, st_async };
 inline uint64_t queue_key(QueueKind kind, uint64_t of) { return uint64_t(kind) << 56 | of; }
-// Loads that complete on one mbarrier: they are ordered by its phases.
-inline uint64_t queue_key(const Place& barrier) {
-  return queue_key(QueueKind::mbarrier, uint64_t(barrier.cta->window) << 24 | barrier.offset);
+// Loads that complete on one mbarrier, in one set of CTAs: they are ordered by its phases. Another set is another queue,
+// because only the CTAs of the set hear of a completion.
+inline uint64_t queue_key(const Place& barrier, uint32_t ranks) {
+  return queue_key(QueueKind::mbarrier, uint64_t(ranks & 0xffff) << 40 | uint64_t(barrier.cta->window) << 24 | barrier.offset);
 }
 
 // Marks operation `number` of a group queue complete and wakes its thread if that was what it waits for.

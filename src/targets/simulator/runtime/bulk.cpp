@@ -115,7 +115,7 @@ void copy_to_shared(Engine& e, int site, Op op, void* shared, const void* source
   operation->destinations = to.ranks;
   operation->touches = to.ranks | (from.kind == Place::Kind::shared ? 1u << from.cta->rank : 0);
   operation->reduction = reduction;
-  const uint64_t key = queue_key(barrier_place);
+  const uint64_t key = queue_key(barrier_place, to.ranks);
   if (e.racing()) {
     const View view = e.view(thread);
     const Queue& queue = e.queue(*thread.cta, key, thread);

@@ -32,14 +32,22 @@ void for_each_row(const TensorMap& map, const int32_t (&at)[kMaxTensorRank], Vis
   }
 }
 
+// Where a row of the tensor ends for an access, in elements. Stores are cut only at multiples of 16 bytes: the rest of a row's last 16
+// is overwritten with what the box has there (seen on an H200, tests/golden, tma_store_edge_*; loads are cut at the element).
+int64_t row_end(const TensorMap& map, bool writes) {
+  if (!writes || map.element_stride(0) != 1) return map.extent(0);
+  const int64_t unit = kChunk / map.element_bytes();
+  return (map.extent(0) + unit - 1) / unit * unit;
+}
+
 // Elements [begin, end) of a box row that lie inside of the tensor.
 struct Span {
   int begin, end;
 };
-Span inside_of_row(const TensorMap& map, int32_t first) {
-  const int64_t step = map.element_stride(0), count = map.copied(0), x = first;
+Span inside_of_row(const TensorMap& map, int32_t first, bool writes) {
+  const int64_t step = map.element_stride(0), count = map.copied(0), x = first, stop = row_end(map, writes);
   const int64_t begin = x >= 0 ? 0 : (-x + step - 1) / step;
-  const int64_t end = x >= map.extent(0) ? 0 : (map.extent(0) - x + step - 1) / step;
+  const int64_t end = x >= map.extent(0) ? 0 : (stop - x + step - 1) / step;
   const int64_t b = std::min(begin, count);
   return {int(b), int(std::max(b, std::min(end, count)))};
 }
@@ -58,15 +66,15 @@ const TensorMap& checked_map(Engine& e, const void* map, int rank, int site, Op 
 
 // The whole tensor must lie in one buffer; gives the place of its first byte.
 Place tensor_place(Engine& e, const TensorMap& map, bool write, int site, Op op) {
-  int64_t bytes = map.element_bytes();
-  for (int mode = 0; mode < map.rank(); ++mode) bytes += (map.extent(mode) - 1) * map.stride_bytes(mode);
+  int64_t bytes = row_end(map, write) * map.element_bytes();
+  for (int mode = 1; mode < map.rank(); ++mode) bytes += (map.extent(mode) - 1) * map.stride_bytes(mode);
   return e.global_place(map.base(), uint64_t(bytes), write, site, name_of(op));
 }
 
 // The accesses of a box to global memory; returns how many bytes it has inside of the tensor.
-int64_t access_tensor(Engine& e, const Place& tensor, const TensorMap& map, const int32_t (&at)[kMaxTensorRank],
-                      const Access& access) {
-  const Span span = inside_of_row(map, at[0]);
+int64_t access_tensor(Engine& e, const Place& tensor, const TensorMap& map, const int32_t (&at)[kMaxTensorRank], const Access& access,
+                      bool writes) {
+  const Span span = inside_of_row(map, at[0], writes);
   const int64_t bytes = int64_t(span.end - span.begin) * map.element_bytes();
   if (bytes == 0) return 0;
   const int64_t step = int64_t(map.element_stride(0)) * map.element_bytes();
@@ -104,7 +112,7 @@ class TmaLoad : public AsyncOperation {
 
   bool step(Engine& e) override {
     const TensorMap& map = box.map;
-    const Span span = inside_of_row(map, box.at[0]);
+    const Span span = inside_of_row(map, box.at[0], false);
     const int element = map.element_bytes(), row_bytes = map.row_bytes();
     char row[256 * 8];
     for_each_row(map, box.at, [&](uint64_t in_box, const char* source, bool inside) {
@@ -167,7 +175,7 @@ class TmaStore : public AsyncOperation {
       complete_group_part(e, issuer, issuer.bulk, Blocked::bulk_group, true, number);
       return false;
     }
-    const Span span = inside_of_row(map, box.at[0]);
+    const Span span = inside_of_row(map, box.at[0], true);
     const int element = map.element_bytes();
     const int64_t first = int64_t(box.at[0]) * element, step = int64_t(map.element_stride(0)) * element;
     for_each_row(map, box.at, [&](uint64_t in_box, char* row, bool inside) {
@@ -220,7 +228,7 @@ void store(int site, const void* map_address, const void* shared, Op op, AtomicO
   const uint8_t flags = Stamp::kAsyncProxy | Stamp::kWrite |
                         (reduce ? Stamp::kAtomic | uint8_t(MemoryScope::gpu) << Stamp::kScopeShift : 0);
   const Access write{&view, e.stamp(*thread.cta, *thread.bulk.writes, operation->number, op, flags, site)};
-  e.counters().tma_write_bytes += access_tensor(e, tensor, map, operation->box.at, write);
+  e.counters().tma_write_bytes += access_tensor(e, tensor, map, operation->box.at, write, true);
   if (e.racing()) e.tick(thread);
   e.issue(std::move(operation));
 }
@@ -275,7 +283,7 @@ void sim_tma_load(int32_t site, void* shared, const void* map_address, void* bar
   operation->barrier = uint32_t(barrier_place.offset);
   operation->touches = to.ranks;
   const View view = e.view(thread);
-  const uint64_t key = queue_key(barrier_place);
+  const uint64_t key = queue_key(barrier_place, to.ranks);
   if (e.racing()) {
     const Queue& queue = e.queue(*thread.cta, key, thread);
     const Stamp write =
@@ -284,7 +292,7 @@ void sim_tma_load(int32_t site, void* shared, const void* map_address, void* bar
   }
   const Queue& queue = e.queue(*thread.cta, key, thread);
   const Stamp read = e.stamp(*thread.cta, queue, queue.order.issued + 1, op, Stamp::kAsyncProxy, site);
-  e.counters().tma_read_bytes += access_tensor(e, tensor, map, operation->box.at, {&view, read});
+  e.counters().tma_read_bytes += access_tensor(e, tensor, map, operation->box.at, {&view, read}, false);
   e.counters().multicast_bytes += int64_t(map.box_bytes()) * std::popcount(to.ranks);
   operation->completion = start(e, thread, key);
   e.issue(std::move(operation));
