@@ -74,7 +74,8 @@ TEST(CApiErrors, an_unknown_device_lists_the_known) {
   Text error;
   gs_device* device = reinterpret_cast<gs_device*>(&error);
   EXPECT_EQ(gs_device_open("gpu", nullptr, &device, error.text, sizeof error.text), GS_ERROR);
-  EXPECT_EQ(error.str(), "device: \"gpu\" is not a device of this build; known: cpu");
+  EXPECT_EQ(error.str(), "device: \"gpu\" is not a device of this build; known: cpu, cuda, sim:sm_90a; "
+                         "to compile only: sm_80, sm_89, sm_90a, sm_100a");
   EXPECT_EQ(device, nullptr);
 }
 
