@@ -94,7 +94,9 @@ TmaInput GpuBuilder::tma_input(const MatrixArg& arg, TileShape shape, std::optio
   const Scope scope("tma_input", at);
   TmaInput in;
   in.name_ = arg.name;
-  in.element_ = arg.type;
+  in.element_ = options.element.value_or(arg.type);
+  if (bytes(in.element_) != bytes(Kind(arg.type)))
+    op::fail(at, "\"" + arg.name + "\" of " + print(Kind(arg.type)), "is not made of elements of the size of " + print(in.element_));
   in.batched_ = arg.batched;
   const bool by_rows = (arg.major == Major::column) != arg.transposed;  // of the kernel's matrix
   in.layout_ = swizzled_tile(shape.rows, shape.columns, bytes(in.element_), by_rows ? Major::column : Major::row,
@@ -274,7 +276,7 @@ KernelSignature GpuBuilder::finish() {
       for (int i = 0; i < count; ++i, at += 8) op::name_shared(count == 1 ? name : name + "[" + std::to_string(i) + "]", at, 8);
     launch_.shared_bytes = at;
   }
-  for (const auto& ring : rings_) op::set_late_int(ring->empty_arrivals_, int64_t(ring->readers_) * ring->arrivals_);
+  for (const auto& ring : rings_) op::set_late_int(ring->empty_arrivals_, int64_t(std::max(ring->readers_, 1)) * ring->arrivals_);
   signature.gpu = launch_;
   signature.tensor_maps = maps_;
   return signature;

@@ -68,6 +68,10 @@ class GpuBuilder : public KernelBuilder {
   Int allocate(const std::string& name, int64_t bytes, int parts = 1, Where at = Where::current());
   Int allocate_barriers(const std::string& name, int count);
 
+  // The raw level of TMA: the map of a matrix whose boxes are those of a tile's layout.
+  op::TensorMapRef tensor_map(const MatrixArg&, const Layout& tile, int box_rows, int box_columns, const TmaOptions& = {},
+                              const Where& at = Where::current());
+
   KernelSignature finish();
 
  private:
@@ -75,8 +79,6 @@ class GpuBuilder : public KernelBuilder {
   void begin(const Where&);  // barriers and rings, before anyone uses them
   void end();
   Ring& add_ring(int stages, std::vector<const TmaInput*> inputs, const Where&);
-  op::TensorMapRef tensor_map(const MatrixArg&, const Layout& tile, int box_rows, int box_columns, const TmaOptions&,
-                              const Where&);
   GpuLimits limits_;
   GpuLaunch launch_;
   std::vector<TensorMapSpec> maps_;

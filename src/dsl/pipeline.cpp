@@ -104,6 +104,13 @@ void Ring::fill_all(const std::vector<TmaCopy>& copies, Where at) {
   next();
 }
 
+Tensor Ring::Operand::tensor(Where at) const {
+  const Scope scope("tensor", at);
+  const size_t slot = ring->slot_of(*input, at);
+  const Int address = ring->buffers_[slot] + stage * ring->stage_bytes(slot);
+  return {op::shared_pointer(address), input->element(), staged(input->layout()), Space::shared};
+}
+
 Ring::Stages Ring::take(const KBlocks& blocks, Where at) {
   if (blocks.alternating_ != alternating_)
     op::fail(at, "a ring whose tiles alternate among " + std::to_string(blocks.alternating_) + " consumers",

@@ -97,6 +97,7 @@ class Ring {
     Ring* ring;
     const TmaInput* input;
     Int stage;
+    Tensor tensor(Where at = Where::current()) const;  // the tile in shared memory
   };
   struct Stage {
     Ring* ring;
