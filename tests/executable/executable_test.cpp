@@ -389,5 +389,53 @@ TEST_F(Executable, EmitsEveryStage) {
             "ELF");
 }
 
+TEST_F(Executable, EmitsKernelsForAGpuThatIsNotThere) {
+  const std::vector<std::string> problem = {
+      "emit",  "512x512x512", "dtype=bf16",
+      "b=col", "--config",    "gemm_warp_specialized block_m=64 block_n=64 num_stages=2 num_consumers=1"};
+  const auto emitted = [&](const std::vector<std::string>& flags) {
+    std::vector<std::string> words = problem;
+    words.insert(words.end(), flags.begin(), flags.end());
+    return run_gemmsmith(words);
+  };
+  const Ran ptx = emitted({"--arch", "sm_90a"});
+  EXPECT_EQ(ptx.code, 0) << ptx.err;
+  EXPECT_NE(ptx.out.find(".target sm_90a"), std::string::npos) << "PTX is the default";
+  EXPECT_EQ(emitted({"--device", "sm_90a", "--stage", "ptx"}).out, ptx.out);
+  EXPECT_NE(emitted({"--arch", "sm_90a", "--stage", "mlir"}).out.find("hw.wgmma_block"), std::string::npos);
+  const Ran unknown = emitted({"--arch", "sm_91"});
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_NE(unknown.err.find("to compile only: sm_80, sm_89, sm_90a, sm_100a"), std::string::npos) << unknown.err;
+  EXPECT_EQ(emitted({"--arch", "sm_90a", "--device", "cpu"}).code, 2) << "one of the two";
+}
+
+TEST_F(Executable, CompilesFoldersAndKeepsThem) {
+  const std::string shapes = write("shapes.csv", "name,m,n,k\none,512,512,512\ntwo,1024,512,512\nodd,7,7,7\n");
+  const std::vector<std::string> words = {"compile", shapes, "--arch", "sm_90a", "--out", path("kernels")};
+  const Ran first = run_gemmsmith(words);
+  EXPECT_EQ(first.code, 1) << first.err;
+  EXPECT_NE(first.out.find("not served: 7x7x7"), std::string::npos) << first.out;
+  EXPECT_NE(first.out.find(" compiled ("), std::string::npos) << first.out;
+  std::ifstream file(path("kernels/index.json"));
+  const Json index = Json::parse(file);
+  EXPECT_FALSE(index["kernels"].empty());
+  EXPECT_EQ(index["unserved"].size(), 1u);
+  const Ran second = run_gemmsmith(words);
+  EXPECT_NE(second.out.find("0 kernels compiled, " + std::to_string(index["kernels"].size()) + " kept, in "),
+            std::string::npos)
+      << second.out;
+}
+
+TEST_F(Executable, InterruptedCompilingKeepsWhatItHas) {
+  const std::string shapes = write("shapes.csv", "name,m,n,k\nlarge,4096,4096,4096\n");
+  const Ran ran = run_gemmsmith(
+      {"compile", shapes, "--arch", "sm_90a", "--out", path("kernels"), "--top", "200", "--threads", "1"}, "1 of ");
+  EXPECT_EQ(ran.code, 130) << ran.err;
+  std::ifstream file(path("kernels/index.json"));
+  const Json index = Json::parse(file);
+  EXPECT_GE(index["kernels"].size(), 1u);
+  EXPECT_LT(index["kernels"].size(), 200u);
+}
+
 }  // namespace
 }  // namespace gemmsmith

@@ -55,8 +55,7 @@ struct FirstError : llvm::DiagnosticHandler {
 // Only .loc: with more, LLVM writes ".target sm_90a, debug", and ptxas does not optimize what is to be debugged.
 void add_nvvm_passes(mlir::PassManager& passes) {
   passes.addPass(mlir::createConvertNVVMToLLVMPass());
-  passes.addPass(
-      mlir::LLVM::createDIScopeForLLVMFuncOpPass({mlir::LLVM::DIEmissionKind::DebugDirectivesOnly}));
+  passes.addPass(mlir::LLVM::createDIScopeForLLVMFuncOpPass({mlir::LLVM::DIEmissionKind::DebugDirectivesOnly}));
 }
 
 // What MLIR's inline assembly cannot say. Blocks with side effects wait for other threads or are executed by a whole

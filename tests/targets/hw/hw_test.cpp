@@ -36,9 +36,11 @@ TEST(HwDialect, EveryOperationHasPtx) {
 }
 
 bool has_hw(mlir::Operation* module) {
-  return module->walk([](mlir::Operation* op) {
-    return llvm::isa<hw::HwDialect>(op->getDialect()) ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
-  }).wasInterrupted();
+  return module
+      ->walk([](mlir::Operation* op) {
+        return llvm::isa<hw::HwDialect>(op->getDialect()) ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
+      })
+      .wasInterrupted();
 }
 
 TEST(HwDialect, NoOperationIsLeftByEitherTarget) {
