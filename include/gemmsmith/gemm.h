@@ -21,6 +21,14 @@
 
 namespace gemmsmith {
 
+// How a simulated device runs its kernels.
+struct SimulationOptions {
+  bool detect_races = false;  // report accesses of shared, distributed and global memory that nothing orders
+  // Every launch runs under that many schedules: asynchronous operations as late as possible, as early as possible, then
+  // in random orders of seeds 1, 2, ... Results have to be the same, bit for bit.
+  int schedules = 1;
+};
+
 struct DeviceOptions {
   int threads = 0;            // 0: all cores that this process may run on
   bool measure_peaks = true;  // about 0.3 s on first use in a process; reports then have floors and fractions of peak
@@ -32,6 +40,7 @@ struct DeviceOptions {
   // Called at most once, by the thread that meets it, with the first reason why kernels cannot be kept or read. It
   // costs time, never a result. May be empty.
   std::function<void(const Error&)> warn;
+  SimulationOptions simulation;  // of simulated devices
 };
 
 // What the cache of compiled kernels did in this process, for this device.
@@ -47,7 +56,7 @@ struct KernelCacheReport {
 // A device with the sources that can offer kernels for it. Cheap to copy: copies share what is behind.
 class Device {
  public:
-  // "cpu". Errors: an unknown device (lists the known), a CPU that the target does not cover (says what is missing).
+  // "cpu", "cuda" (an NVIDIA GPU; operands are in host memory), "sim:sm_90a" (one simulated on the CPU). Errors: an unknown device (lists the known), a CPU that the target does not cover (says what is missing).
   static Result<Device> open(const std::string& name, const DeviceOptions& = {});
 
   const DeviceFacts& facts() const;

@@ -14,7 +14,7 @@ namespace {
 using Json = nlohmann::json;
 using Words = std::vector<std::string>;
 
-const Words kCommands = {"tune", "explain", "check", "bench", "emit", "layout", "doctor", "store"};
+const Words kCommands = {"tune", "explain", "check", "bench", "emit", "compile", "layout", "simulate", "doctor", "store"};
 
 // A folder of its own for each test, with a store in it.
 class Executable : public testing::Test {
@@ -52,23 +52,23 @@ TEST_F(Executable, HelpHasExamplesForEveryCommand) {
 }
 
 TEST_F(Executable, UsageErrorsHaveFivePartsAndExitWith2) {
-  const std::string known = "known: tune, explain, check, bench, emit, layout, doctor, store";
+  const std::string known = "known: tune, explain, check, bench, emit, compile, layout, simulate, doctor, store";
   const struct {
     Words arguments;
     std::string error;
   } cases[] = {
       {{},
-       "gemmsmith: no command is given; one of tune, explain, check, bench, emit, layout, doctor, store; see gemmsmith "
-       "--help"},
+       "gemmsmith: no command is given; one of tune, explain, check, bench, emit, compile, layout, simulate, doctor, store; "
+       "see gemmsmith --help"},
       {{"tun"}, "gemmsmith: tun is not a command; near it: tune; " + known},
-      {{"compile"}, "gemmsmith: compile is not a command; " + known},
+      {{"assemble"}, "gemmsmith: assemble is not a command; " + known},
       {{"tune", "8x8x8", "--bugdet", "1s"},
        "gemmsmith tune: --bugdet is not an option; near it: --budget; see gemmsmith tune --help"},
       {{"tune", "8x8x8", "--budget", "10x"}, "--budget: 10x is not a duration; try 500ms, 10s, 2m"},
       {{"tune", "8x8x8", "--tokens", "4"},
        "--tokens: 4 is for model configurations, and none is given; name a config.json, or leave --tokens out"},
       {{"emit", "8x8x8", "--stage", "asn"},
-       "--stage: asn is not a stage; near it: asm; known: mlir, llvm, asm, object"},
+       "--stage: asn is not a stage; near it: asm; known: mlir, llvm, asm, ptx, resources, cubin, sass, object"},
       {{"layout", "(4,8):(1)"},
        "layout, column 7: (4,8):(1) has strides that are not nested like the shape; a stride for each extent"},
       {{"layout", "(4,8)", "--svgs", "x"},

@@ -6,6 +6,7 @@
 #include "sources/native/build_id.h"
 #include "sources/native/loaded_kernels.h"
 #include "support/text.h"
+#include "problem/spec.h"
 #include "templates/template.h"
 
 namespace gemmsmith {
@@ -45,11 +46,30 @@ int64_t stride(const GemmProblem& p, const KernelArgument& argument) {
   return full ? p.m * p.n : 0;
 }
 
+// What a launch may touch: from an operand's lowest element to its highest, gaps between rows included.
+std::vector<OperandMemory> memory_of(const GemmProblem& p, const GemmArguments& arguments) {
+  std::vector<OperandMemory> memory;
+  const auto add = [&](const MatrixOperand& o, const void* base, bool writable) {
+    const ElementSpan span = span_of(o, p.batch);
+    const int64_t bytes = bytes_of(o.spec->type);
+    char* const first = static_cast<char*>(const_cast<void*>(base));
+    if (base && !span.empty()) memory.push_back({std::string(1, o.name), first + span.low * bytes, span.elements() * bytes, writable});
+  };
+  add(operand_a(p), arguments.a, false);
+  add(operand_b(p), arguments.b, false);
+  if (p.reads_c() && arguments.c != arguments.d) add(operand_c(p), arguments.c, false);
+  add(operand_d(p), arguments.d, true);
+  for (size_t i = 0; i < p.inputs.size() && i < arguments.inputs.size(); ++i)
+    memory.push_back({p.inputs[i].name, const_cast<void*>(arguments.inputs[i]),
+                      elements_of(p.inputs[i], p) * bytes_of(p.inputs[i].type), false});
+  return memory;
+}
+
 // A loaded kernel with everything but the pointers of one problem filled in.
 class NativeKernel : public Kernel {
  public:
   NativeKernel(std::shared_ptr<LoadedKernel> loaded, const GemmProblem& p, double build_ms)
-      : loaded_(std::move(loaded)), build_ms_(build_ms) {
+      : loaded_(std::move(loaded)), problem_(p), build_ms_(build_ms) {
     nothing_to_do_ = p.m == 0 || p.n == 0 || p.batch == 0;
     for (const KernelArgument& argument : loaded_->signature().arguments) {
       const int slot = int(words_.size());
@@ -81,6 +101,7 @@ class NativeKernel : public Kernel {
     const void* operands[] = {arguments.a, arguments.b, arguments.c, arguments.d};
     for (const Slot& s : slots_)
       words_[s.word] = reinterpret_cast<int64_t>(s.operand < 4 ? operands[s.operand] : arguments.inputs[s.operand - 4]);
+    if (loaded_->checks_memory()) loaded_->set_memory(memory_of(problem_, arguments));
     return loaded_->launch(words_.data());
   }
   double build_ms() const override { return build_ms_; }
@@ -97,13 +118,13 @@ class NativeKernel : public Kernel {
   }
 
   std::shared_ptr<LoadedKernel> loaded_;
+  GemmProblem problem_;
   std::vector<int64_t> words_;
   std::vector<Slot> slots_;
   double build_ms_;
   bool nothing_to_do_ = false;
 };
 
-// What a compiled kernel depends on, all of it: the code that made it, the candidate and its class, the machine.
 std::string cache_key(const Target& target, const std::string& kernel_key, bool check_bounds) {
   return concat(kNativeBuildId, " | ", target.code_id(), " | ", kernel_key, check_bounds ? " | bounds" : "");
 }
@@ -192,16 +213,24 @@ std::unique_ptr<Source> make_native_source(Target& target, const NativeOptions& 
   return std::make_unique<NativeSource>(target, options);
 }
 
+std::string native_kernel_key(const Target& target, const GemmProblem& p, const std::string& config) {
+  return cache_key(target, kernel_key(config, p, target.facts()), /*check_bounds=*/false);
+}
+
 Result<CompiledKernel> compile_native(Target& target, const GemmProblem& p, const std::string& config,
                                       const NativeCompile& options) {
   GS_CHECK(check_candidate(config, p, target.facts()));
-  const std::string key = cache_key(target, kernel_key(config, p, target.facts()), /*check_bounds=*/false);
-  if (options.cache && options.object_only)
-    if (std::optional<CompiledKernel> saved = options.cache->find(key)) return *std::move(saved);
+  KernelCache* const cache = options.report_only ? nullptr : options.cache;
+  const std::string key = native_kernel_key(target, p, config);
+  if (cache && options.object_only)
+    if (std::optional<CompiledKernel> saved = cache->find(key)) return *std::move(saved);
+  CompileOptions compile;
+  compile.verify = true;
+  compile.keep_stages = !options.object_only;
+  compile.report_only = options.report_only;
   GS_TRY(CompiledKernel compiled,
-         target.compile([&](IrContext& context) { return stage_kernel(context, config, p, target.facts()); },
-                        {.verify = true, .keep_stages = true}));
-  if (options.cache) options.cache->save(key, compiled);
+         target.compile([&](IrContext& context) { return stage_kernel(context, config, p, target.facts()); }, compile));
+  if (cache) cache->save(key, compiled);
   return compiled;
 }
 
