@@ -6,12 +6,16 @@ find_package(CLI11 REQUIRED)
 set(Boost_USE_STATIC_LIBS ON)
 find_package(Boost 1.74 REQUIRED COMPONENTS context)
 
-# LLVM and MLIR 22, as shared libraries. 22 and no other: the code uses its API.
+# LLVM and MLIR 22, as shared libraries or, in the portable build, as archives. 22 and no other: the code uses its API.
 find_package(MLIR 22.1 REQUIRED CONFIG HINTS /usr/lib/llvm-22/lib/cmake/mlir)
 message(STATUS "MLIR ${LLVM_PACKAGE_VERSION} in ${MLIR_DIR}")
 add_library(gs_mlir INTERFACE)
 target_include_directories(gs_mlir SYSTEM INTERFACE ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
-target_link_libraries(gs_mlir INTERFACE MLIR LLVM)
+if(GEMMSMITH_PORTABLE)
+  include(StaticMlir)
+else()
+  target_link_libraries(gs_mlir INTERFACE MLIR LLVM)
+endif()
 
 find_program(CCACHE ccache)
 if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)

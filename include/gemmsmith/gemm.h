@@ -21,6 +21,14 @@
 
 namespace gemmsmith {
 
+// How a simulated device runs its kernels.
+struct SimulationOptions {
+  bool detect_races = false;  // report accesses of shared, distributed and global memory that nothing orders
+  // Every launch runs under that many schedules: asynchronous operations as late as possible, as early as possible, then
+  // in random orders of seeds 1, 2, ... Results have to be the same, bit for bit.
+  int schedules = 1;
+};
+
 struct DeviceOptions {
   int threads = 0;            // 0: all cores that this process may run on
   bool measure_peaks = true;  // about 0.3 s on first use in a process; reports then have floors and fractions of peak
@@ -32,7 +40,7 @@ struct DeviceOptions {
   // Called at most once, by the thread that meets it, with the first reason why kernels cannot be kept or read. It
   // costs time, never a result. May be empty.
   std::function<void(const Error&)> warn;
-  bool detect_races = true;   // simulated devices: report accesses that nothing orders
+  SimulationOptions simulation;  // of simulated devices
 };
 
 // What the cache of compiled kernels did in this process, for this device.
@@ -48,7 +56,7 @@ struct KernelCacheReport {
 // A device with the sources that can offer kernels for it. Cheap to copy: copies share what is behind.
 class Device {
  public:
-  // "cpu", "sim:sm_90a" (a Hopper GPU simulated on the CPU). Errors: an unknown device (lists the known), a CPU that the target does not cover (says what is missing).
+  // "cpu", "cuda" (an NVIDIA GPU; operands are in host memory), "sim:sm_90a" (one simulated on the CPU). Errors: an unknown device (lists the known), a CPU that the target does not cover (says what is missing).
   static Result<Device> open(const std::string& name, const DeviceOptions& = {});
 
   const DeviceFacts& facts() const;
@@ -74,7 +82,7 @@ Result<TuneReport> tune(const Device&, const GemmProblem&, const TuneOptions& = 
 // A kernel bound to a problem. run() may be called from one thread at a time.
 class Gemm {
  public:
-  // The store's choice for the problem, or a fresh tuning's.
+  // The store's choice for the problem, or a fresh tuning's: also where the stored one cannot be built any more.
   static Result<Gemm> create(const Device&, const GemmProblem&, const TuneOptions& = {}, Store* store = nullptr);
   // A certain candidate: Gemm::build(device, problem, "native", "gemm_packed mr=8 nr=32 kc=256"). An empty config: the first guess.
   static Result<Gemm> build(const Device&, const GemmProblem&, const std::string& source,

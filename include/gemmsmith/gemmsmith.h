@@ -21,7 +21,8 @@
 // a string to be freed with gs_string_free, not with free. Handles are freed by their gs_..._close, which take NULL.
 // After an error, what would have come out is NULL.
 //
-// Threads. A gs_device may be used by any number of threads; tunings of one device take turns. A gs_gemm and a gs_store
+// Threads. A gs_device and a gs_dispatch may be used by any number of threads; tunings of one device take turns. A
+// gs_gemm and a gs_store
 // may be used by one thread at a time, whichever it is; different ones of them at the same time. Kernels run on the
 // calling thread and on threads of the device's own, which end with it. Opening a device loads libraries that read the
 // environment, some of which have to be configured through it: no other thread may change or read environment variables
@@ -66,6 +67,7 @@ enum {
 
 typedef struct gs_device gs_device;
 typedef struct gs_gemm gs_gemm;
+typedef struct gs_dispatch gs_dispatch;
 typedef struct gs_store gs_store;
 typedef struct gs_cancel gs_cancel;
 
@@ -103,6 +105,29 @@ GS_CHECKED gs_status gs_device_open(const char* name, const gs_device_options* o
                                     size_t error_bytes);
 // Kernels of the device go on working: what they need lives until the last of them is closed.
 void gs_device_close(gs_device* device);
+typedef struct gs_device_facts {
+  size_t size;
+  // These live as long as the device.
+  const char* kind;         // "cpu"
+  const char* vendor;       // "AuthenticAMD"
+  const char* model;        // "AMD EPYC 9B45"
+  const char* features;     // "avx2 avx512_bf16 avx512f ..."
+  const char* fingerprint;  // what decides whether a stored choice still holds
+  int32_t cores;            // that this process may run on
+  int32_t threads;          // that kernels use
+  int32_t vector_bytes;     // of the widest register that kernels use
+  int32_t reserved;
+  int64_t l1_bytes, l2_bytes;                              // of one core
+  int64_t last_level_bytes, memory_bytes;                  // shared by all
+  double peak_f32_gflops, peak_bf16_gflops, peak_i8_gops;  // measured; 0: not measured, or no instructions for it
+  double read_gbytes_per_s;                                // of a stream from memory
+} gs_device_facts;
+
+// Fills in as much of `facts` as its size has room for: set that before.
+GS_CHECKED gs_status gs_device_get_facts(const gs_device* device, gs_device_facts* facts, char* error,
+                                         size_t error_bytes);
+// Every source with its version, or why it cannot offer anything here: the "sources" of `gemmsmith doctor --json`.
+GS_CHECKED gs_status gs_device_sources(const gs_device* device, char** sources_json, char* error, size_t error_bytes);
 // Tuning keeps the memory of its operands for the next problem; this gives it back. gs_gemm_create does so by itself.
 void gs_device_release_memory(gs_device* device);
 // Fills in the fields that the caller's struct has: set its size first.
@@ -189,6 +214,35 @@ GS_CHECKED gs_status gs_gemm_run(gs_gemm* gemm, const gs_gemm_arguments* argumen
 const char* gs_gemm_source(const gs_gemm* gemm);
 const char* gs_gemm_config(const gs_gemm* gemm);
 void gs_gemm_close(gs_gemm* gemm);
+
+// One stage of one candidate of the source native: `stage` is "mlir", "llvm", "asm" or "object"; `config` as
+// gs_gemm_build has it. The content ends in a zero that `content_bytes`, which may be NULL, does not count.
+GS_CHECKED gs_status gs_emit(gs_device* device, const char* problem, const char* config, const char* stage,
+                             char** content, size_t* content_bytes, char* error, size_t error_bytes);
+
+// ---- One handle for a range of m: the rows of a batch of tokens change from call to call, the weight stays
+
+typedef struct gs_dispatch_options {
+  size_t size;
+  int64_t min_m;              // the smallest m; 0: 1
+  int32_t points_per_octave;  // at which the range is divided, from 1 to 16; 0: 2
+  int32_t reserved;
+  const gs_tune_options* tune;  // for each point; its callback and cancel have to outlive the handle; NULL: defaults
+} gs_dispatch_options;
+
+// `largest` is the problem with the largest m; operands of m rows are the first m rows of its own. Measures nothing yet.
+// The handle opens the store's file for itself (":memory:" is one of its own). `options` and `store` may be NULL.
+GS_CHECKED gs_status gs_dispatch_create(gs_device* device, const char* largest, const gs_dispatch_options* options,
+                                        gs_store* store, gs_dispatch** dispatch, char* error, size_t error_bytes);
+// Tunes what is not tuned yet, for one m or, for 0, for all of them.
+GS_CHECKED gs_status gs_dispatch_prepare(gs_dispatch* dispatch, int64_t m, char* error, size_t error_bytes);
+// Any number of threads may call it. First calls that need the same tuning wait for one of them to do it; where all is
+// ready, finding the kernel is a look-up in an array. The pointers are those that the largest problem needs.
+GS_CHECKED gs_status gs_dispatch_run(gs_dispatch* dispatch, int64_t m, const gs_gemm_arguments* arguments, char* error,
+                                     size_t error_bytes);
+// What has been measured so far: [{"first_m": 1, "last_m": 24, "source": "native", "config": "gemv mr=1 ..."}, ...].
+GS_CHECKED gs_status gs_dispatch_table(const gs_dispatch* dispatch, char** table_json, char* error, size_t error_bytes);
+void gs_dispatch_close(gs_dispatch* dispatch);
 
 #ifdef __cplusplus
 }

@@ -3,7 +3,9 @@
 //   layout  = [outer "o" start "o"] tuple ":" tuple ["o" swizzle]       ((2,4),8):((1,2),16)     (4,8):(8,1) o Sw<3,4,3>
 //   outer   = tuple ":" tuple | swizzle                                 (4,5):(1,4) o 2 o (2,3):(1,2)
 //   tuple   = number | "(" [tuple {"," tuple}] ")"
-//   number  = digits | name | product of them, with "*"; strides also with a basis: 3@1@0
+//   number  = factor {"*" factor}; strides also with a basis: 3@1@0
+//   factor  = digits | name | "(" number "+" number ")" | "floor" or "ceil" "(" number "/" number ")"
+//           | "mod" or "min" or "max" "(" number "," number ")"; a divisor may have parentheses of its own: ceil(m/(2*n))
 //   swizzle = ("Sw" | "S") "<" bits "," base "," shift ">"
 //
 // A swizzle in front with start 0 means the same as one behind. Spaces do not matter, nor does a comma before ")".

@@ -5,7 +5,7 @@
 // wrap like two's complement. Everything after the sum is computed in f32 and rounded once, to D: floats to nearest
 // even; integers saturate and NaN becomes 0.
 //
-// A problem has a text form. Words in any order, `epilogue=` last because it takes the rest of the line:
+// A problem has a text form. Words in any order; an epilogue may have blanks in it and goes on to the next word:
 //   128x4096x1024 dtype=bf16 b=col
 //   m=128 n=4096 k=1024 batch=4 a=f32:row:ld=1032 b=bf16:col d=f32 alpha=0.5 beta=1
 //   4x128x4096x1024 dtype=bf16 bias=f32 epilogue=gelu(acc + bias[n])

@@ -59,6 +59,9 @@ class Store {
   ~Store();
 
   const std::string& path() const;
+  // The file, its folder or its file system may only be read: look-ups work, saving is an error. A file that nobody is
+  // writing is read as it is; one that is written on another machine meanwhile may give errors.
+  bool read_only() const;
   // Adds a report and makes it the decision for its problem on its device. One transaction.
   Status save(const TuneReport&);
   // The newest decision for a problem on a device (DeviceFacts::fingerprint()), whole; on any device if it is empty.

@@ -3,12 +3,14 @@
 #include "api/state.h"
 #include "support/text.h"
 #include "targets/cpu/cpu_target.h"
+#include "targets/cuda/arch.h"
+#include "targets/cuda/cuda_target.h"
 #include "targets/simulator/simulator_target.h"
 
 namespace gemmsmith {
 namespace {
 
-constexpr const char* kDevices[] = {"cpu", "sim:sm_90a"};
+constexpr const char* kDevices[] = {"cpu", "cuda", "sim:sm_90a"};
 constexpr std::string_view kSimulated = "sim:";
 
 Result<std::unique_ptr<Target>> open_target(const std::string& name, const DeviceOptions& options) {
@@ -16,11 +18,26 @@ Result<std::unique_ptr<Target>> open_target(const std::string& name, const Devic
     return make_cpu_target({.threads = options.threads, .measure_peaks = options.measure_peaks, .features_limit = {}});
   if (name.starts_with(kSimulated)) {
     SimulatorOptions simulated;
-    simulated.launch.detect_races = options.detect_races;
+    simulated.launch.detect_races = options.simulation.detect_races;
+    simulated.schedules = options.simulation.schedules;
     GS_TRY(std::unique_ptr<SimulatorTarget> target, make_simulator_target(name.substr(kSimulated.size()), simulated));
     return std::unique_ptr<Target>(std::move(target));
   }
-  return Error{"device", "\"" + name + "\"", "is not a device of this build", "known: " + join(kDevices, ", "), {}};
+  if (name == "cuda") {
+    CudaTargetOptions gpu;
+    GS_TRY(gpu.driver, CudaDriver::open());
+    return make_cuda_target(gpu);
+  }
+  if (gpu_arch(name).ok()) {
+    CudaTargetOptions gpu;
+    gpu.arch = name;
+    return make_cuda_target(gpu);
+  }
+  return Error{"device",
+               "\"" + name + "\"",
+               "is not a device of this build",
+               "known: " + join(kDevices, ", ") + "; to compile only: " + join(gpu_arch_names(), ", "),
+               {}};
 }
 
 // Null if it is off.

@@ -50,7 +50,14 @@ Result<Gemm> Gemm::create(const Device& device, const GemmProblem& problem, cons
   if (!best)
     return Error{
         "gemm", problem.print(), "has no kernel: " + report.decision, "`gemmsmith explain` lists every candidate", {}};
-  if (!kernel) return build(device, problem, best->source, best->config);
+  if (!kernel) {
+    Result<Gemm> stored = build(device, problem, best->source, best->config);
+    if (stored.ok() || !report.from_store) return stored;
+    // A choice that cannot be built here any more costs a tuning, which takes its place in the store.
+    TuneOptions again = options;
+    again.retune = true;
+    return create(device, problem, again, store);
+  }
   return Gemm(
       std::unique_ptr<State>(new State{device, best->source, best->config, std::move(kernel), OverlapCheck(problem)}));
 }

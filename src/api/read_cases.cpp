@@ -1,4 +1,5 @@
 #include "gemmsmith/cases.h"
+#include "gemmsmith/model.h"
 #include "support/text.h"
 
 namespace gemmsmith {
@@ -26,7 +27,7 @@ Result<std::vector<std::string>> multiply_out(const std::string& text) {
     if (close == text.npos) return Error{"", "\"{\"", "has no \"}\" after it", "lists look like m={1,2,3}", {}};
     const std::string inside = text.substr(open + 1, close - open - 1);
     if (inside.find('{') != inside.npos)
-      return Error{"", "\"{" + inside + "}\"", "has a list inside a list", "lists look like m={1,2,3}", {}};
+      return Error{"", "\"{" + shown(inside) + "}\"", "has a list inside a list", "lists look like m={1,2,3}", {}};
     std::vector<std::string> next;
     for (const std::string& s : done) {
       // Commas inside parentheses belong to the alternative: epilogue={acc,clamp(acc, 0, 6)}.
@@ -55,9 +56,17 @@ Result<std::vector<std::string>> multiply_out(const std::string& text) {
   return done;
 }
 
+Result<std::vector<CaseLine>> read_shapes(const std::string& text, const std::string& file) {
+  GS_TRY(std::vector<NamedProblem> named, csv_problems(text, file));
+  std::vector<CaseLine> cases;
+  for (NamedProblem& n : named) cases.push_back({int(n.line), {}, std::move(n.problem)});
+  return cases;
+}
+
 }  // namespace
 
 Result<std::vector<CaseLine>> read_cases(const std::string& text, const std::string& file) {
+  if (file.ends_with(".csv")) return read_shapes(text, file);
   std::vector<CaseLine> cases;
   std::vector<std::string> sources;
   int number = 0;
@@ -75,7 +84,7 @@ Result<std::vector<CaseLine>> read_cases(const std::string& text, const std::str
     if (!problems.ok()) return case_error(file, number, problems.error());
     for (const std::string& problem : *problems) {
       Result<GemmProblem> parsed = GemmProblem::parse(problem);
-      if (!parsed.ok()) return case_error(file, number, parsed.error()).note("in \"" + problem + "\"");
+      if (!parsed.ok()) return case_error(file, number, parsed.error()).note("in \"" + shown(problem, 400) + "\"");
       cases.push_back({number, sources, std::move(parsed).value()});
     }
   }

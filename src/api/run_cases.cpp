@@ -1,8 +1,11 @@
 #include <algorithm>
+#include <limits>
 
 #include "api/state.h"
 #include "gemmsmith/cases.h"
+#include "problem/operands.h"
 #include "support/random.h"
+#include "support/text.h"
 #include "tuner/statistics.h"
 
 namespace gemmsmith {
@@ -15,9 +18,31 @@ struct Entry {
   std::vector<double> samples_us;
 };
 
+int64_t memory_limit(const DeviceFacts& device, const CaseOptions& options) {
+  const int64_t half = device.memory_bytes > 0 ? device.memory_bytes / 2 : std::numeric_limits<int64_t>::max();
+  return options.max_memory_bytes > 0 ? std::min(half, options.max_memory_bytes) : half;
+}
+
 void fail(CaseResult& result, std::string reason) {
   result.outcome = CaseOutcome::failed;
   result.reason = std::move(reason);
+}
+
+// Why a case is not run although its source supports it; nothing if it is.
+Supports allowed(const Source& source, const DeviceFacts& device, const CaseLine& line, const CaseOptions& options) {
+  const int64_t bytes = operand_bytes(line.problem);
+  const int64_t limit = memory_limit(device, options);
+  if (bytes > limit)
+    return Supports::no(
+        concat("operands of ", print_bytes(double(bytes)), " are more than the limit of ", print_bytes(double(limit))));
+  const auto named = [](const std::vector<std::string>& names) {
+    return std::find(names.begin(), names.end(), "reference") != names.end();
+  };
+  if (source.name() == "reference" && !named(options.sources) && !named(line.sources) &&
+      line.problem.flops() > options.max_reference_flops)
+    return Supports::no(concat(line.problem.flops() / 1e9, " GFLOP in float64 on one thread are more than ",
+                               options.max_reference_flops / 1e9));
+  return {};
 }
 
 // What the sources offer for a case: refusals, failed builds, kernels.
@@ -29,7 +54,9 @@ std::vector<Entry> build_all(const std::vector<Source*>& sources, const DeviceFa
     result.line = line.line;
     result.problem = line.problem;
     result.source = source->name();
-    if (const Supports answer = source->supports(line.problem, device); !answer) {
+    Supports answer = source->supports(line.problem, device);
+    if (answer) answer = allowed(*source, device, line, options);
+    if (!answer) {
       result.outcome = CaseOutcome::refused;
       result.reason = answer.reason;
       entries.push_back({std::move(result), nullptr, {}});
@@ -111,8 +138,9 @@ Result<std::vector<CaseResult>> run_cases(const Device& device, const std::vecto
     std::vector<Entry> entries = build_all(sources, device.facts(), line, options);
     const bool any = std::any_of(entries.begin(), entries.end(), [](const Entry& e) { return e.kernel != nullptr; });
     if (any) {
-      const Status prepared =
-          bench.prepare(line.problem, device.facts(), {.seed = options.seed, .rotate = options.time});
+      const Status prepared = bench.prepare(
+          line.problem, device.facts(),
+          {.max_memory_bytes = memory_limit(device.facts(), options), .seed = options.seed, .rotate = options.time});
       for (Entry& entry : entries) {
         if (!entry.kernel) continue;
         if (prepared.ok())

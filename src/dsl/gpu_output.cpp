@@ -91,16 +91,13 @@ TmaOutput GpuBuilder::tma_output(const OutputArg& arg, TileShape shape, int cons
     op::fail(at, std::move(boxes).error());
     return out;
   }
-  if (boxes->at.size() != 1) {  // rows of more than one swizzle: a box each would be possible, but none needs it yet
-    op::fail(at, "a column-major D of " + print(element), "has a staging tile of more than one box", "a 16-bit type");
-    return out;
-  }
+  out.parts_ = *boxes;
   out.staging_.emplace(allocate("d", consumers * buffers * span_bytes(out.box_), consumers * buffers, at));
   if (!out.converted_) {
     const int step = std::min(columns, 32);
     out.sums_.emplace(allocate("sums", int64_t(consumers) * kFragmentRows * step * 4, consumers, at));
   }
-  out.map_ = tensor_map(arg.d, out.box_, kFragmentRows, columns, {}, at);
+  out.map_ = tensor_map(arg.d, out.box_, out.parts_.rows, out.parts_.columns, {}, at);
   stores_in_flight_ = true;
   return out;
 }
@@ -119,11 +116,13 @@ void TmaOutput::send(const Consumer& self, const Tile& t, const Int& buffer, con
   when(leader, [&] { op::bulk_wait(buffers_ - 2, true); });
   self.sync();
   when(leader, [&] {
-    std::vector<Int> at;
-    at.push_back(by_rows_ ? column : row);
-    at.push_back(by_rows_ ? row : column);
-    if (batched_) at.push_back(t.batch);
-    op::tma_store(map_, buffer, at);
+    for (const TmaBoxes::At& part : parts_.at) {
+      std::vector<Int> at;
+      at.push_back(by_rows_ ? column + part.column : row + part.row);
+      at.push_back(by_rows_ ? row + part.row : column + part.column);
+      if (batched_) at.push_back(t.batch);
+      op::tma_store(map_, buffer + part.byte, at);
+    }
     op::bulk_commit();
   });
 }

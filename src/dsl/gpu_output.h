@@ -26,7 +26,8 @@ class TmaOutput {
   bool converted_ = true, batched_ = false, vectors_ = false;
   bool by_rows_ = true;  // rows of the kernel's D are contiguous
   TileShape tile_{};
-  Layout box_;           // of the kernel's D
+  Layout box_;           // of the kernel's D: what is staged at a time
+  TmaBoxes parts_;       // that TMA stores it in
   int buffers_ = 0;
   std::optional<Int> staging_, sums_;
   op::TensorMapRef map_{};

@@ -212,8 +212,8 @@ void set_kernel_attributes(Recording& r, const KernelSignature& signature) {
   r.function.setFunctionType(LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()),
                                                          llvm::to_vector(r.function.getBody().front().getArgumentTypes())));
   r.function->setAttr("nvvm.kernel", b.getUnitAttr());
-  r.function->setAttr("nvvm.maxntid", b.getDenseI32ArrayAttr({signature.gpu.threads, 1, 1}));
-  r.function->setAttr("nvvm.minctasm", b.getI32IntegerAttr(1));
+  r.function->setAttr("nvvm.reqntid", b.getDenseI32ArrayAttr({signature.gpu.threads, 1, 1}));
+  r.function->setAttr("nvvm.minctasm", b.getI32IntegerAttr(1));  // else ptxas may ignore setmaxnreg (C7508)
   if (signature.gpu.cluster > 1)
     r.function->setAttr("nvvm.cluster_dim", b.getDenseI32ArrayAttr({signature.gpu.cluster, 1, 1}));
   for (unsigned i = 0; i < unsigned(r.tensor_maps); ++i) {

@@ -142,7 +142,8 @@ class Parser {
     if (index == "m") return Expr::input(std::string(name), InputIndex::row);
     if (index == "n") return Expr::input(std::string(name), InputIndex::column);
     if (index == "m,n") return Expr::input(std::string(name), InputIndex::full);
-    return error(begin, concat(name, shortened(text_.substr(begin, end + 1 - begin))), "has an index that is not known",
+    return error(begin, concat(shown(name), shown(text_.substr(begin, end + 1 - begin))),
+                 "has an index that is not known",
                  "use [m] for a value a row, [n] for a value a column, [m,n] for a full tensor");
   }
 
@@ -205,9 +206,6 @@ class Parser {
     size_t length = 1;  // a character of UTF-8 is shown whole
     while (at_ + length < text_.size() && (text_[at_ + length] & 0xc0) == 0x80) ++length;
     return concat('"', text_.substr(at_, length), '"');
-  }
-  static std::string shortened(std::string_view text) {
-    return text.size() <= 40 ? std::string(text) : concat(text.substr(0, 40), "...");
   }
   Error unexpected(std::string_view expected) const { return error(at_, found(), "is not expected here", expected); }
   Error error(size_t at, std::string given, std::string limit, std::string_view remedy) const {

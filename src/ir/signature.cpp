@@ -85,14 +85,14 @@ Result<TensorMap> tensor_map(const TensorMapSpec& spec, const KernelSignature& s
   map.extents = {uint64_t(std::max<int64_t>(inner, 1)), uint64_t(std::max<int64_t>(outer, 1)), 1, 1, 1};
   map.box = {uint32_t(inner_box), uint32_t(outer_box), 1, 1, 1};
   map.stride_bytes[0] = uint64_t(element);
-  GS_TRY(map.stride_bytes[1], outer_stride(spec.operand, row_major ? "a row" : "a column", outer, *stride, element));
+  GS_TRY(map.stride_bytes[1], outer_stride(spec.operand, row_major ? "a row" : "a column", map.empty ? 1 : outer, *stride, element));
   if (spec.batched) {
     GS_TRY(const int64_t batch, extent_of(s, words, "batch"));
     const int64_t* batch_stride = find_word(s, words, Kind::batch_stride, spec.operand);
     if (!batch_stride)
       return Error{"kernel signature", "operand \"" + spec.operand + "\"", "is batched but has no batch stride", {}, {}};
     map.extents[2] = uint64_t(std::max<int64_t>(batch, 1));
-    GS_TRY(map.stride_bytes[2], outer_stride(spec.operand, "a batch", batch, *batch_stride, element));
+    GS_TRY(map.stride_bytes[2], outer_stride(spec.operand, "a batch", map.empty ? 1 : batch, *batch_stride, element));
   }
   if (map.empty) map.extents = {1, 1, 1, 1, 1};
   for (int d = 0; d < map.rank; ++d)

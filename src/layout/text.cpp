@@ -14,7 +14,7 @@ class Parser {
   Parser(std::string_view text, const char* what) : text_(text), what_(what) {}
 
   Error wrong(const std::string& limit, const std::string& remedy = "") const {
-    return {concat(what_, ", column ", at_ + 1), std::string(text_), limit, remedy, {}};
+    return {concat(what_, ", column ", at_ + 1), shown(text_), limit, remedy, {}};
   }
   void skip() {
     while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_]))) ++at_;
@@ -32,14 +32,14 @@ class Parser {
   Status end() {
     skip();
     if (at_ == text_.size()) return Done{};
-    return wrong(concat("has ", text_.substr(at_), " where it should end"));
+    return wrong(concat("has ", shown(text_.substr(at_)), " where it should end"));
   }
 
   // tuple of what `leaf` reads, between `open` and `close`.
   template <class T, class ReadLeaf>
   Result<Nested<T>> nested(const ReadLeaf& leaf, int depth = 0, char open = '(', char close = ')') {
     if (depth > kDeepest) return wrong(concat("is nested deeper than ", kDeepest));
-    if (!take(open)) {
+    if (at_sum() || !take(open)) {
       GS_TRY(T value, leaf());
       return Nested<T>(std::move(value));
     }
@@ -73,14 +73,50 @@ class Parser {
     return product;
   }
   Result<SymInt> factor() {
-    skip();
+    const Nesting level(*this);
+    if (nesting_ > kDeepest) return wrong(concat("is nested deeper than ", kDeepest));
+    if (at_sum()) {
+      take('(');
+      return two_numbers('+', ')', [](const SymInt& a, const SymInt& b) { return a + b; });
+    }
     if (at_ == text_.size() || !is_name_character(text_[at_], true)) {
       GS_TRY(const int64_t n, integer());
       return SymInt(n);
     }
     const size_t begin = at_;
     while (at_ < text_.size() && is_name_character(text_[at_], false)) ++at_;
-    return SymInt::symbol(std::string(text_.substr(begin, at_ - begin)));
+    const std::string_view name = text_.substr(begin, at_ - begin);
+    if (!take('(')) return SymInt::symbol(std::string(name));
+    if (name == "floor") return two_numbers('/', ')', [](const SymInt& a, const SymInt& b) { return a / b; });
+    if (name == "ceil") return two_numbers('/', ')', [](const SymInt& a, const SymInt& b) { return ceil_div(a, b); });
+    if (name == "mod") return two_numbers(',', ')', [](const SymInt& a, const SymInt& b) { return a % b; });
+    if (name == "min") return two_numbers(',', ')', [](const SymInt& a, const SymInt& b) { return min(a, b); });
+    if (name == "max") return two_numbers(',', ')', [](const SymInt& a, const SymInt& b) { return max(a, b); });
+    at_ = begin;
+    return wrong("has a function that is not known", "floor(a/b), ceil(a/b), mod(a,b), min(a,b), max(a,b)");
+  }
+  // What stands between the parentheses of a sum or a function; a divisor may have parentheses of its own.
+  template <class Operation>
+  Result<SymInt> two_numbers(char between, char close, const Operation& operation) {
+    GS_TRY(const SymInt a, number());
+    if (!take(between)) return wrong(concat("misses ", between), "ceil(m/128)");
+    const bool parentheses = between == '/' && !at_sum() && take('(');
+    GS_TRY(const SymInt b, number());
+    if (parentheses && !take(')')) return wrong("misses )", "ceil(m/(2*n))");
+    if (!take(close)) return wrong(concat("misses ", close), "ceil(m/128)");
+    return operation(a, b);
+  }
+  // "(a+b)", not a tuple: a plus that belongs to this parenthesis.
+  bool at_sum() {
+    skip();
+    if (at_ == text_.size() || text_[at_] != '(') return false;
+    int depth = 0;
+    for (size_t i = at_; i < text_.size(); ++i) {
+      depth += (text_[i] == '(') - (text_[i] == ')');
+      if (depth == 0 || (depth == 1 && text_[i] == ',')) return false;
+      if (depth == 1 && text_[i] == '+') return true;
+    }
+    return false;
   }
   Result<Stride> stride() {
     GS_TRY(SymInt scale, number());
@@ -134,9 +170,15 @@ class Parser {
   }
 
  private:
+  struct Nesting {
+    explicit Nesting(Parser& parser) : parser_(parser) { ++parser_.nesting_; }
+    ~Nesting() { --parser_.nesting_; }
+    Parser& parser_;
+  };
   std::string_view text_;
   const char* what_;
   size_t at_ = 0;
+  int nesting_ = 0;  // of numbers
 };
 
 // [outer o start o] modes [o swizzle]

@@ -62,7 +62,7 @@ class Table {
     return Error{concat(file_, ":", records_.front().line),
                  concat("column ", join(missing, ", ")),
                  "is missing in the header",
-                 concat("it has ", join(columns_, ", ")),
+                 concat("it has ", shown(join(columns_, ", "), 400)),
                  {}};
   }
 
@@ -86,7 +86,7 @@ class Table {
 
   Error error(const Record& record, size_t column, std::string limit, std::string remedy) const {
     return {concat(file_, ":", record.line, ", column ", columns_[column]),
-            concat('"', record.fields[column], '"'),
+            in_quotes(record.fields[column]),
             std::move(limit),
             std::move(remedy),
             {}};
@@ -129,6 +129,7 @@ class Table {
                    {},
                    {}};
     NamedProblem named;
+    named.line = record.line;
     if (const auto at = column({"name", "op"})) named.name = record.fields[*at];
     GS_TRY(named.count, size(record, {"count", "calls"}, 1, 1));
     GemmProblem& p = named.problem;

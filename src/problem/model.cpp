@@ -20,7 +20,8 @@ constexpr int64_t kMostThings = int64_t(1) << 20;    // layers, heads, experts: 
 Result<Json> parse_json(std::string_view text, std::string_view file) {
   constexpr const char* kExpected = "expected a model's config.json in the Hugging Face form";
   try {
-    Json json = Json::parse(text);
+    // What is nested deeper is in no configuration, and would take a stack as deep to print in an error; it is passed over.
+    Json json = Json::parse(text, [](int depth, Json::parse_event_t, const Json&) { return depth < 64; });
     if (!json.is_object()) return Error{std::string(file), "the JSON value", "is not an object", kExpected, {}};
     return json;
   } catch (const Json::parse_error& wrong) {
@@ -80,7 +81,7 @@ class Config {
       const auto found = json_.find(key);
       if (found == json_.end() || found->is_null()) continue;
       if (found->is_number_integer() && *found >= 1 && *found <= most) return found->get<int64_t>();
-      fail({file_, concat(key, " = ", found->dump()), concat("is not a whole number from 1 to ", most), {}, {}});
+      fail({file_, concat(key, " = ", shown(found->dump())), concat("is not a whole number from 1 to ", most), {}, {}});
       return 1;
     }
     return std::nullopt;
@@ -145,7 +146,8 @@ std::string activation(Config& config, const char* key, const char* by_default) 
     if (name == known) return std::string(function);
   std::vector<std::string> names;
   for (const auto& entry : kKnown) names.emplace_back(entry.first);
-  config.fail({config.file(), concat(key, " = \"", name, "\""), "is not a known activation", suggest(name, names), {}});
+  config.fail(
+      {config.file(), concat(key, " = ", in_quotes(name)), "is not a known activation", suggest(name, names), {}});
   return "relu";
 }
 
@@ -264,7 +266,7 @@ Result<DataType> weight_type(const Config& config) {
   if (*name == "float16") return DataType::f16;
   if (*name == "float32") return DataType::f32;
   return Error{config.file(),
-               concat("torch_dtype = \"", *name, "\""),
+               concat("torch_dtype = ", in_quotes(*name)),
                "is not a known type",
                "use bfloat16, float16 or float32",
                {}};
@@ -285,7 +287,7 @@ Result<std::vector<NamedProblem>> model_problems(std::string_view config_json, i
       std::find_if(std::begin(kFamilies), std::end(kFamilies), [&](const Family& f) { return f.name == name; });
   if (family == std::end(kFamilies))
     return Error{std::string(file),
-                 concat("model_type = \"", name, "\""),
+                 concat("model_type = ", in_quotes(name)),
                  "is not a known family",
                  concat("known: ", join(known, ", ")),
                  {}};

@@ -59,10 +59,38 @@ class ProblemParser {
       if (at == std::string_view::npos) return Done{};
       size_t end = std::min(text_.find_first_of(" \t\r\n", at), text_.size());
       const std::string_view word = text_.substr(at, end - at);
-      if (word.starts_with("epilogue=")) end = text_.size();
+      if (word.starts_with("epilogue=")) end = end_of_epilogue(end);
       GS_CHECK(add(text_.substr(at, end - at), int64_t(at) + 1));
       at = end;
     }
+  }
+
+  // An epilogue goes on to the next word of a problem. No expression has such a word in it: there is no single = in one,
+  // and no number is followed by an x.
+  size_t end_of_epilogue(size_t at) const {
+    size_t end = at;
+    for (;;) {
+      at = text_.find_first_not_of(" \t\r\n", at);
+      if (at == std::string_view::npos) return end;
+      const size_t word_end = std::min(text_.find_first_of(" \t\r\n", at), text_.size());
+      if (begins_word(text_.substr(at, word_end - at))) return end;
+      at = end = word_end;
+    }
+  }
+
+  static bool begins_word(std::string_view word) {
+    const size_t equals = word.find('=');
+    if (equals == std::string_view::npos) return is_extents(word);
+    std::string_view key = word.substr(0, equals);
+    if (key.starts_with(kInputPrefix)) key.remove_prefix(kInputPrefix.size());
+    return is_name(key) && !word.substr(equals + 1).starts_with('=');
+  }
+
+  static bool is_extents(std::string_view word) {
+    const std::vector<std::string_view> parts = split(word, 'x');
+    return parts.size() >= 3 && parts.size() <= 4 && std::all_of(parts.begin(), parts.end(), [](std::string_view part) {
+             return !part.empty() && part.find_first_not_of("0123456789") == std::string_view::npos;
+           });
   }
 
   Status add(std::string_view word, int64_t column) {
@@ -72,8 +100,7 @@ class ProblemParser {
     if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end()) {
       const std::string name = key.starts_with(kInputPrefix) ? key.substr(kInputPrefix.size()) : key;
       if (!is_name(name))
-        return error_at(column, concat('"', word, '"'), "is not a word of a problem",
-                        "words are like dtype=bf16 or b=col");
+        return error_at(column, in_quotes(word), "is not a word of a problem", "words are like dtype=bf16 or b=col");
       input_columns_.emplace(name, column);
       return insert(input_words_, name, {word.substr(equals + 1), column + int64_t(equals) + 1}, column);
     }
@@ -81,18 +108,15 @@ class ProblemParser {
   }
 
   Status insert(std::map<std::string, Word>& words, const std::string& key, Word word, int64_t column) {
-    if (!words.emplace(key, word).second) return error_at(column, key, "is given twice", "give it once");
+    if (!words.emplace(key, word).second) return error_at(column, shown(key), "is given twice", "give it once");
     return Done{};
   }
 
   // "128x4096x1024" or "4x128x4096x1024".
   Status add_extents(std::string_view word, int64_t column) {
+    if (!is_extents(word))
+      return error_at(column, in_quotes(word), "is not a word of a problem", remedy_for_bare(word));
     const std::vector<std::string_view> parts = split(word, 'x');
-    const bool numbers = std::all_of(parts.begin(), parts.end(), [](std::string_view part) {
-      return !part.empty() && part.find_first_not_of("0123456789") == std::string_view::npos;
-    });
-    if (!numbers || parts.size() < 3 || parts.size() > 4)
-      return error_at(column, concat('"', word, '"'), "is not a word of a problem", remedy_for_bare(word));
     const char* keys[] = {"batch", "m", "n", "k"};
     for (size_t i = 0; i < parts.size(); ++i) {
       const int64_t at = column + (parts[i].data() - word.data());
@@ -136,14 +160,14 @@ class ProblemParser {
 
   Result<int64_t> integer(std::string_view key, const Word& given) const {
     if (const auto value = parse_integer(given.value)) return *value;
-    return error_at(given.column, concat(key, "=", given.value), "is not a whole number below 2^63",
+    return error_at(given.column, concat(key, "=", shown(given.value)), "is not a whole number below 2^63",
                     concat("write ", key, "=128"));
   }
 
   Result<DataType> type(std::string_view key, const Word& given) const {
     const auto type = data_type_named(given.value);
     if (type && *type != DataType::f64) return *type;
-    return error_at(given.column, concat(key, "=", given.value), "is not an element type of problems",
+    return error_at(given.column, concat(key, "=", shown(given.value)), "is not an element type of problems",
                     concat("use one of ", kTypeNames));
   }
 
@@ -152,7 +176,8 @@ class ProblemParser {
     if (!given) return Done{};
     const auto value = parse_number(given->value);
     if (!value)
-      return error_at(given->column, concat(key, "=", given->value), "is not a number", concat("write ", key, "=0.5"));
+      return error_at(given->column, concat(key, "=", shown(given->value)), "is not a number",
+                      concat("write ", key, "=0.5"));
     number = *value;
     return Done{};
   }
@@ -190,14 +215,14 @@ class ProblemParser {
       GS_CHECK(operand_part(key, part, column, text));
     }
     if (text.ld && text.form == OperandText::Form::strides)
-      return error_at(given.column, concat(key, "=", given.value), "has strides and ld",
+      return error_at(given.column, concat(key, "=", shown(given.value)), "has strides and ld",
                       "strides() says it all: leave out ld");
     return text;
   }
 
   Status operand_part(const char* key, std::string_view part, int64_t column, OperandText& text) const {
     const auto twice = [&] {
-      return error_at(column, concat(key, "=...:", part), "says something for the second time",
+      return error_at(column, concat(key, "=...:", shown(part)), "says something for the second time",
                       "give type, order and ld once each");
     };
     if (const auto type = data_type_named(part); type && *type != DataType::f64) {
@@ -213,7 +238,7 @@ class ProblemParser {
     const bool strides = part.starts_with("strides(") && part.ends_with(")");
     if (!strides && part != "row" && part != "col")
       return error_at(
-          column, concat(key, "=", part), "is not a part of an operand",
+          column, concat(key, "=", shown(part)), "is not a part of an operand",
           concat("use a type (", kTypeNames, "), row, col, strides(ROW,COLUMN[,BATCH]) or ld=N, joined by colons"));
     if (text.form != OperandText::Form::none) return twice();
     text.form = strides         ? OperandText::Form::strides
@@ -226,7 +251,7 @@ class ProblemParser {
       text.strides.push_back(value);
     }
     if (text.strides.size() == 2 || text.strides.size() == 3) return Done{};
-    return error_at(column, std::string(part),
+    return error_at(column, shown(part),
                     concat("has ", text.strides.size(), text.strides.size() == 1 ? " stride" : " strides"),
                     "use strides(ROW,COLUMN) or strides(ROW,COLUMN,BATCH)");
   }
@@ -271,8 +296,8 @@ class ProblemParser {
       if (input == p_.inputs.end()) {
         std::vector<std::string> known = kKeys;
         for (const InputSpec& i : p_.inputs) known.push_back(i.name);
-        return error_at(input_columns_.at(name), concat('"', name, '"'),
-                        "is neither a key nor an input of the epilogue", suggest(name, known));
+        return error_at(input_columns_.at(name), in_quotes(name), "is neither a key nor an input of the epilogue",
+                        suggest(name, known));
       }
       GS_TRY(input->type, type(name, given));
     }

@@ -3,21 +3,36 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "support/text.h"
+
 namespace gemmsmith {
 
+namespace {
+constexpr size_t kLongestGiven = 400;  // bytes
+constexpr size_t kLongestPart = 4000;  // of lists of what is known, and of other libraries' reasons
+
+// Notes may have several lines, of a library's diagnostics for one.
+std::string shown_lines(std::string_view note) {
+  std::vector<std::string> lines;
+  for (const std::string_view line : split(note, '\n')) lines.push_back(shown(line, kLongestPart));
+  return join(lines, "\n");
+}
+}  // namespace
+
+// The parts hold what users wrote: here is the one place that every message passes through.
 std::string Error::text() const {
-  std::string text = where;
+  std::string text = shown(where, kLongestPart);
   const auto append = [&](const char* separator, const std::string& part) {
     if (part.empty()) return;
     if (!text.empty()) text += separator;
     text += part;
   };
-  std::string what = given;
+  std::string what = shown(given, kLongestGiven);
   if (!given.empty() && !limit.empty()) what += ' ';
-  what += limit;
+  what += shown(limit, kLongestPart);
   append(": ", what);
-  append("; ", remedy);
-  for (const std::string& note : notes) text += "\n  " + note;
+  append("; ", shown(remedy, kLongestPart));
+  for (const std::string& note : notes) text += "\n  " + shown_lines(note);
   return text;
 }
 

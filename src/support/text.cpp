@@ -28,6 +28,64 @@ std::string format_grouped(int64_t value) {
 }
 
 namespace {
+// Bytes of the character of UTF-8 that the text begins with; 0 if it begins with none, or with an overlong one.
+size_t utf8_length(std::string_view text) {
+  const auto byte = [&](size_t i) { return i < text.size() ? uint8_t(text[i]) : uint8_t(0); };
+  const auto follows = [&](size_t i) { return (byte(i) & 0xc0) == 0x80; };
+  const uint8_t first = byte(0);
+  if (first < 0x80) return text.empty() ? 0 : 1;
+  if (first >= 0xc2 && first < 0xe0) return follows(1) ? 2 : 0;
+  if (first >= 0xe0 && first < 0xf0) {
+    const bool overlong = first == 0xe0 && byte(1) < 0xa0, surrogate = first == 0xed && byte(1) >= 0xa0;
+    return follows(1) && follows(2) && !overlong && !surrogate ? 3 : 0;
+  }
+  if (first >= 0xf0 && first < 0xf5) {
+    const bool overlong = first == 0xf0 && byte(1) < 0x90, beyond = first == 0xf4 && byte(1) >= 0x90;
+    return follows(1) && follows(2) && follows(3) && !overlong && !beyond ? 4 : 0;
+  }
+  return 0;
+}
+
+void append_escaped(std::string& text, uint8_t byte) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  switch (byte) {
+    case '\n':
+      text += "\\n";
+      return;
+    case '\r':
+      text += "\\r";
+      return;
+    case '\t':
+      text += "\\t";
+      return;
+    default:
+      text += concat("\\x", kDigits[byte >> 4], kDigits[byte & 15]);
+  }
+}
+}  // namespace
+
+std::string shown(std::string_view text, size_t most) {
+  std::string result;
+  size_t at = 0;
+  while (at < text.size()) {
+    const size_t length = utf8_length(text.substr(at));
+    if (at + std::max<size_t>(length, 1) > most) return result + concat("... (", text.size(), " bytes)");
+    const auto first = uint8_t(text[at]);
+    // U+0080 to U+009F are control characters too: terminals may take U+009B for the beginning of a sequence.
+    const bool control =
+        length == 0 || first < 0x20 || first == 0x7f || (first == 0xc2 && uint8_t(text[at + 1]) < 0xa0);
+    if (control)
+      for (size_t i = 0; i < std::max<size_t>(length, 1); ++i) append_escaped(result, uint8_t(text[at + i]));
+    else
+      result += text.substr(at, length);
+    at += std::max<size_t>(length, 1);
+  }
+  return result;
+}
+
+std::string in_quotes(std::string_view text) { return concat('"', shown(text), '"'); }
+
+namespace {
 template <class Number>
 std::optional<Number> parse_whole(std::string_view text) {
   Number number{};

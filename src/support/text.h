@@ -24,6 +24,11 @@ std::string format_integer(std::integral auto value) {
 // Digits in groups of three: "12 582 912".
 std::string format_grouped(int64_t);
 
+// Text that somebody else wrote, as it may stand in a message: control characters and bytes that are no UTF-8 become \n,
+// \x1b ..., and of what is longer than `most` bytes there is its beginning and its length: "128x4096... (70000 bytes)".
+std::string shown(std::string_view, size_t most = 120);
+std::string in_quotes(std::string_view);  // the same between quotation marks
+
 // The whole text as a number, or nothing. No spaces, no leading '+'; `nan` and `inf` are numbers, 1e999 is none.
 std::optional<double> parse_number(std::string_view);
 std::optional<int64_t> parse_integer(std::string_view);

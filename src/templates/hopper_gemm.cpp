@@ -12,6 +12,7 @@ std::string number(int64_t n) { return std::to_string(n); }
 
 // Whether TMA can read or write a matrix of this shape.
 Supports tma_takes(const char* name, const MatrixSpec& m, int64_t rows, int64_t columns, int64_t batch) {
+  if (rows == 0 || columns == 0) return {};
   const int64_t element = bytes_of(m.type);
   const bool by_rows = m.column_stride == 1 || columns <= 1, by_columns = m.row_stride == 1 || rows <= 1;
   if (!by_rows && !by_columns)

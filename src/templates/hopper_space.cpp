@@ -6,7 +6,8 @@ namespace gemmsmith {
 namespace {
 
 constexpr int64_t kSharedBytes = 232448;  // of a CTA on sm_90
-constexpr int kSpareRegisters = 40;       // of a consumer, beside its sums: addresses, descriptors, the epilogue
+constexpr int kSpareRegisters = 40;       // of a consumer, beside its sums: addresses, descriptors
+constexpr int kEpilogueRegisters = 72;    // with an epilogue, eight lanes at a time: with fewer, gelu spills
 
 std::string number(int64_t n) { return std::to_string(n); }
 
@@ -60,12 +61,27 @@ Supports persistent_legal(const PersistentConfig& c, const GemmProblem& p, const
   if (rows % (8 * c.cluster_n) != 0 || c.block_n % (8 * c.cluster_m) != 0)
     return rule("a cluster of " + number(c.cluster_m) + " x " + number(c.cluster_n),
                 "does not share tiles of " + number(rows) + " and " + number(c.block_n) + " rows in multiples of 8");
+  // Slices of an MN-major tile are whole swizzles.
+  const GemmClass operands = class_of(p);
+  const bool a_mn = operands.a.major == Major::column, b_mn = operands.b.major == Major::row;
+  const auto slices = [&](const char* name, int extent, int shares, bool mn_major) -> Supports {
+    int width = 128;
+    while (width > 32 && extent * element_bytes(p) % width != 0) width /= 2;
+    if (!mn_major || shares == 1 || extent / shares * element_bytes(p) % width == 0) return {};
+    return rule("a cluster of " + number(c.cluster_m) + " x " + number(c.cluster_n),
+                "cuts " + std::string(name) + ", MN-major, in slices of " + number(extent / shares) + " rows, which are not whole swizzles of " +
+                    number(width / element_bytes(p)));
+  };
+  for (const Supports& answer : {slices(c.swap ? "B" : "A", rows, c.cluster_n, c.swap ? b_mn : a_mn),
+                                 slices(c.swap ? "A" : "B", c.block_n, c.cluster_m, c.swap ? a_mn : b_mn)})
+    if (!answer) return answer;
   if (c.raster < 0 || c.raster > 2) return rule("raster = " + number(c.raster), "is not 0, 1 or 2");
   if (c.raster_group < 1 || c.raster_group > 1024) return rule("raster_group = " + number(c.raster_group), "is not 1 to 1024");
   if (c.epilogue_buffers < 2 || c.epilogue_buffers > 8) return rule("epilogue_buffers = " + number(c.epilogue_buffers), "is not 2 to 8");
   const int sums = instructions * c.block_n / 2;
-  if (sums + kSpareRegisters > c.consumer_registers)
-    return rule(number(sums) + " sums and " + number(kSpareRegisters) + " other registers",
+  const int spare = converts(p) ? kSpareRegisters : kEpilogueRegisters;
+  if (sums + spare > c.consumer_registers)
+    return rule(number(sums) + " sums and " + number(spare) + " other registers",
                 "do not fit the " + number(c.consumer_registers) + " of a consumer");
   for (int count : {c.producer_registers, c.consumer_registers})
     if (count < 24 || count > 256 || count % 8 != 0)

@@ -147,7 +147,7 @@ class Reader {
     fail(concat(path_, ".", key), Json(given), limit, std::move(remedy));
   }
   void fail(const std::string& path, const Json& given, const char* limit, std::string remedy = {}) const {
-    if (!error_) error_ = Error{path, print(given, -1), limit, std::move(remedy), {}};
+    if (!error_) error_ = Error{path, shown(print(given, -1)), limit, std::move(remedy), {}};
   }
 
  private:
@@ -257,7 +257,9 @@ std::string to_json(const DeviceFacts& facts, int indent) { return print(json_of
 std::string to_json(const std::vector<SourceReport>& sources, int indent) { return print(json_of(sources), indent); }
 
 Result<TuneReport> report_from_json(std::string_view text) {
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  // What is nested deeper than any report is passed over: an error that prints it would take a stack as deep.
+  const auto shallow = [](int depth, Json::parse_event_t, const Json&) { return depth < 64; };
+  const Json json = Json::parse(text, shallow, /*allow_exceptions=*/false);
   if (!json.is_object()) return Error{"report", {}, "is not a JSON object", {}, {}};
   std::optional<Error> error;
   const Reader reader(json, "report", error);

@@ -1,10 +1,19 @@
 #include "tuner/sqlite.h"
 
+#include <filesystem>
 #include <limits>
 
 #include "support/text.h"
 
 namespace gemmsmith {
+namespace {
+
+std::string percent_encoded(char c) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  return concat('%', kDigits[uint8_t(c) >> 4], kDigits[uint8_t(c) & 15]);
+}
+
+}  // namespace
 
 Statement& Statement::bind(std::string_view text) {
   sqlite3_bind_text(statement_.get(), ++parameter_, text.data() ? text.data() : "", int(text.size()), SQLITE_STATIC);
@@ -62,10 +71,46 @@ bool Statement::next_is_null() const { return sqlite3_column_type(statement_.get
 
 Result<std::unique_ptr<Database>> Database::open(const std::string& path, double wait_seconds) {
   std::unique_ptr<Database> database(new Database(path, wait_seconds));
-  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
-  if (sqlite3_open_v2(path.c_str(), &database->handle_, flags, nullptr) != SQLITE_OK) return database->error();
-  sqlite3_busy_timeout(database->handle_, int(wait_seconds * 1e3));
+  GS_CHECK(database->open_file(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
+  // The first read tells what the file is, and whether it can be read the usual way.
+  const auto version = database->integer("PRAGMA user_version");
+  if (version.ok()) {
+    database->read_only_ = sqlite3_db_readonly(database->handle_, "main") == 1;
+    return database;
+  }
+  GS_TRY(const bool opened, database->open_unchanging());
+  if (!opened) return version.error();
   return database;
+}
+
+Status Database::open_file(const std::string& name, int flags) {
+  sqlite3_close(handle_);
+  handle_ = nullptr;
+  if (sqlite3_open_v2(name.c_str(), &handle_, flags | SQLITE_OPEN_NOMUTEX, nullptr) != SQLITE_OK) return error();
+  sqlite3_busy_timeout(handle_, int(wait_seconds_ * 1e3));
+  return Done{};
+}
+
+// A file in WAL mode is read through an index beside it, which nobody can make in a folder that may only be read. With no
+// log beside it either, nobody is writing, and the file is all that there is. False: that is not what is wrong.
+Result<bool> Database::open_unchanging() {
+  const int code = sqlite3_extended_errcode(handle_) & 0xff;
+  std::error_code ignored;
+  const bool is_there = std::filesystem::file_size(path_, ignored) > 0 && !ignored;
+  if ((code != SQLITE_CANTOPEN && code != SQLITE_READONLY) || !is_there) return false;
+  const std::string log = path_ + "-wal";
+  if (std::filesystem::exists(log, ignored) && std::filesystem::file_size(log, ignored) > 0)
+    return Error{concat("store ", path_),
+                 concat(log, ", decisions that are not in it yet,"),
+                 "cannot be read in a folder that may only be read",
+                 "open it once where it can be written, or copy both files there",
+                 {}};
+  std::string name = "file:";
+  for (const char c : path_) name += c == '?' || c == '#' || c == '%' ? percent_encoded(c) : std::string(1, c);
+  GS_CHECK(open_file(name + "?immutable=1", SQLITE_OPEN_READONLY | SQLITE_OPEN_URI));
+  GS_CHECK(integer("PRAGMA user_version"));
+  read_only_ = true;
+  return true;
 }
 
 Status Database::execute(const std::string& sql) const {
@@ -105,7 +150,8 @@ Error Database::error() const {
     case SQLITE_IOERR_UNLOCK:
     case SQLITE_IOERR_RDLOCK:
     case SQLITE_IOERR_CHECKRESERVEDLOCK:
-      error.remedy = "its file system does not lock files; name a store on a local disk with GEMMSMITH_STORE";
+      error.remedy =
+          "its file system does not lock files; name a store on a local disk with --store or GEMMSMITH_STORE";
       return error;
     default:
       break;
@@ -113,23 +159,25 @@ Error Database::error() const {
   switch (code & 0xff) {
     case SQLITE_NOTADB:
     case SQLITE_CORRUPT:
-      error.remedy = "it is damaged or no store; move it away to begin a new one, or name another with GEMMSMITH_STORE";
+      error.remedy =
+          "it is damaged or no store; move it away to begin a new one, or name another with --store or GEMMSMITH_STORE";
       break;
     case SQLITE_CANTOPEN:
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_IOERR:
-      error.remedy = "the file and its folder have to be writable; name another with GEMMSMITH_STORE";
+      error.remedy = "the file and its folder have to be writable; name another with --store or GEMMSMITH_STORE";
       break;
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       error.remedy = concat("another process has been writing for ", wait_seconds_, " s; end it or try again");
       break;
     case SQLITE_PROTOCOL:
-      error.remedy = "its file system does not lock files; name a store on a local disk with GEMMSMITH_STORE";
+      error.remedy =
+          "its file system does not lock files; name a store on a local disk with --store or GEMMSMITH_STORE";
       break;
     case SQLITE_FULL:
-      error.remedy = "free space on its disk, or name another with GEMMSMITH_STORE";
+      error.remedy = "free space on its disk, or name another with --store or GEMMSMITH_STORE";
       break;
     default:
       break;

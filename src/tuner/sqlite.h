@@ -52,12 +52,14 @@ class Statement {
 class Database {
  public:
   // Opens or creates a file, or ":memory:". Waits up to `wait_seconds` where another process is writing.
+  // One that may only be read, as its permissions or its file system have it, is opened for that.
   static Result<std::unique_ptr<Database>> open(const std::string& path, double wait_seconds);
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
   ~Database() { sqlite3_close(handle_); }
 
   const std::string& path() const { return path_; }
+  bool read_only() const { return read_only_; }
   Status execute(const std::string& sql) const;  // one statement or several, results are dropped
   Result<Statement> prepare(std::string_view sql) const;
   Result<int64_t> integer(std::string_view sql) const;                // of the first column of the first row
@@ -67,9 +69,13 @@ class Database {
 
  private:
   Database(std::string path, double wait_seconds) : path_(std::move(path)), wait_seconds_(wait_seconds) {}
+  Status open_file(const std::string& name, int flags);
+  Result<bool> open_unchanging();
+
   std::string path_;
   double wait_seconds_;
   sqlite3* handle_ = nullptr;
+  bool read_only_ = false;
 };
 
 // A writing transaction: rolled back unless committed.

@@ -49,10 +49,9 @@ Store::~Store() = default;
 Result<Store> Store::open(const std::string& path, double wait_seconds) {
   if (path != ":memory:") GS_CHECK(make_directories(parent_of(path)));
   GS_TRY(std::unique_ptr<Database> db, Database::open(path, wait_seconds));
-  GS_CHECK(db->integer("PRAGMA user_version"));  // a file that is no database is told from one that cannot be written
   // Readers and a writer at once; file systems without shared memory stay with a rollback journal, which is as safe. In
   // WAL mode `normal` loses nothing to a killed process, and at most the last decisions to a power failure.
-  (void)db->execute("PRAGMA journal_mode = WAL");
+  if (!db->read_only()) (void)db->execute("PRAGMA journal_mode = WAL");
   GS_CHECK(db->execute("PRAGMA synchronous = NORMAL"));
   GS_CHECK(prepare_schema(*db));
   return Store(std::make_unique<State>(State{std::move(db)}));
@@ -67,6 +66,7 @@ std::string Store::default_path() {
 }
 
 const std::string& Store::path() const { return state_->db->path(); }
+bool Store::read_only() const { return state_->db->read_only(); }
 
 Status Store::save(const TuneReport& report) {
   const Database& db = *state_->db;

@@ -26,9 +26,9 @@ Error wrong(std::string where, std::string given, std::string limit, std::string
 }
 
 Status check_header(const Json& version) {
-  if (!version.is_number_integer()) return wrong("header", version.dump(), "is not a version");
+  if (!version.is_number_integer()) return wrong("header", shown(version.dump()), "is not a version");
   if (version.get<int64_t>() > kLinesVersion || version.get<int64_t>() < 1)
-    return wrong("header", concat("version ", version.dump(), " of the lines"),
+    return wrong("header", concat("version ", shown(version.dump()), " of the lines"),
                  concat("is not one that gemmsmith " GEMMSMITH_VERSION " knows, 1 to ", kLinesVersion),
                  "use the gemmsmith that exported them, or a newer one");
   return Done{};
@@ -80,7 +80,9 @@ std::string hash_of_line(std::string_view line) { return hash_hex(line); }
 
 Result<std::optional<Decision>> parse_line(std::string_view line) {
   if (trim(line).empty()) return std::optional<Decision>();
-  Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  // What is nested deeper than any report is passed over: printing it would take a stack as deep.
+  const auto shallow = [](int depth, Json::parse_event_t, const Json&) { return depth < 64; };
+  Json json = Json::parse(line, shallow, /*allow_exceptions=*/false);
   if (!json.is_object())
     return wrong("report", {}, "is not a JSON object",
                  "give one decision a line, as gemmsmith store export writes them; a merge may have left marks");
@@ -90,7 +92,7 @@ Result<std::optional<Decision>> parse_line(std::string_view line) {
   }
   Decision decision;
   if (const auto stamp = json.find("stamp"); stamp != json.end()) {
-    if (!stamp->is_string()) return wrong("report.stamp", stamp->dump(), "is not a string");
+    if (!stamp->is_string()) return wrong("report.stamp", shown(stamp->dump()), "is not a string");
     decision.stamp = stamp->get<std::string>();
   }
   json["from_store"] = true;

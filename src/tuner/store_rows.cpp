@@ -133,7 +133,7 @@ Error damaged_decision(const Database& db, int64_t id, std::string given, std::s
   return Error{concat("store ", db.path(), ", decision ", id),
                std::move(given),
                std::move(limit),
-               "move the file away to begin a new one, or name another with GEMMSMITH_STORE",
+               "move the file away to begin a new one, or name another with --store or GEMMSMITH_STORE",
                {}};
 }
 

@@ -46,7 +46,7 @@ Status check_version(const Database& db, int64_t version) {
   return Error{concat("store ", db.path()),
                concat("schema version ", version),
                concat("is newer than ", kSchemaVersion, ", the last that gemmsmith " GEMMSMITH_VERSION " knows"),
-               "use the newer gemmsmith, or name another store with GEMMSMITH_STORE",
+               "use the newer gemmsmith, or name another store with --store or GEMMSMITH_STORE",
                {}};
 }
 
@@ -56,7 +56,7 @@ Status create(const Database& db) {
     return Error{concat("store ", db.path()),
                  "an SQLite file",
                  "of another program",
-                 "name another store with GEMMSMITH_STORE",
+                 "name another store with --store or GEMMSMITH_STORE",
                  {}};
   GS_CHECK(db.execute(kDecisions));
   GS_CHECK(db.execute(kParts));
@@ -106,6 +106,12 @@ Status prepare_schema(const Database& db) {
   GS_TRY(const int64_t seen, db.integer("PRAGMA user_version"));
   if (seen == kSchemaVersion) return Done{};
   GS_CHECK(check_version(db, seen));
+  if (db.read_only())
+    return Error{concat("store ", db.path()),
+                 concat("schema version ", seen),
+                 concat("would have to become ", kSchemaVersion, ", and the file may only be read"),
+                 "open it once where it can be written, or a copy of it",
+                 {}};
   GS_TRY(Transaction transaction, Transaction::begin(db));
   GS_TRY(const int64_t version, db.integer("PRAGMA user_version"));  // another process may have been first
   GS_CHECK(check_version(db, version));

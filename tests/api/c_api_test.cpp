@@ -14,6 +14,8 @@
 #include "gemmsmith/gemm.h"
 #include "gemmsmith/json.h"
 
+extern "C" void run_c_program(char* error, size_t error_bytes);  // c_program.c
+
 namespace gemmsmith {
 namespace {
 
@@ -21,6 +23,7 @@ struct Close {
   void operator()(gs_device* x) const { gs_device_close(x); }
   void operator()(gs_gemm* x) const { gs_gemm_close(x); }
   void operator()(gs_store* x) const { gs_store_close(x); }
+  void operator()(gs_dispatch* x) const { gs_dispatch_close(x); }
   void operator()(gs_cancel* x) const { gs_cancel_close(x); }
   void operator()(char* x) const { gs_string_free(x); }
 };
@@ -344,6 +347,98 @@ TEST_F(CApi, a_store_that_cannot_be_opened_says_why) {
   EXPECT_EQ(gs_store_open("/dev/null/store.sqlite", &store, error(), kErrorBytes), GS_ERROR);
   EXPECT_EQ(error_.str(), Store::open("/dev/null/store.sqlite").error().text());
   EXPECT_EQ(store, nullptr);
+}
+
+TEST_F(CApi, a_program_in_c_dispatches_emits_and_reads_facts) {
+  run_c_program(error(), kErrorBytes);
+  EXPECT_STREQ(error(), "");
+}
+
+TEST_F(CApi, facts_are_the_devices_in_a_struct_of_any_version) {
+  const DeviceFacts facts = Device::open("cpu", {.threads = 2, .measure_peaks = false}).value().facts();
+  gs_device_facts all = {};
+  all.size = sizeof all;
+  ASSERT_EQ(gs_device_get_facts(device(), &all, error(), kErrorBytes), GS_OK) << error();
+  EXPECT_EQ(all.fingerprint, facts.fingerprint());
+  EXPECT_EQ(all.model, facts.model);
+  EXPECT_EQ(all.threads, 2);
+  EXPECT_EQ(all.vector_bytes, facts.vector_bytes);
+  EXPECT_EQ(all.last_level_bytes, facts.last_level_bytes);
+  EXPECT_EQ(all.peak_f32_gflops, 0) << "not measured";
+  for (const std::string& feature : facts.features)
+    EXPECT_NE((" " + std::string(all.features) + " ").find(" " + feature + " "), std::string::npos);
+
+  // An older caller's struct ends before the caches; what is behind it is not touched.
+  gs_device_facts old = {};
+  std::memset(static_cast<void*>(&old), 0x55, sizeof old);
+  old.size = offsetof(gs_device_facts, l1_bytes);
+  ASSERT_EQ(gs_device_get_facts(device(), &old, error(), kErrorBytes), GS_OK) << error();
+  EXPECT_EQ(old.cores, facts.cores);
+  EXPECT_EQ(old.l1_bytes, 0x5555555555555555);
+  // A newer caller's has fields that this library does not know: they are zero.
+  struct Newer {
+    gs_device_facts known;
+    int64_t more;
+  } newer;
+  std::memset(static_cast<void*>(&newer), 0x55, sizeof newer);
+  newer.known.size = sizeof newer;
+  ASSERT_EQ(gs_device_get_facts(device(), &newer.known, error(), kErrorBytes), GS_OK) << error();
+  EXPECT_EQ(newer.known.size, sizeof newer);
+  EXPECT_EQ(newer.more, 0);
+
+  gs_device_facts unset = {};
+  EXPECT_EQ(gs_device_get_facts(device(), &unset, error(), kErrorBytes), GS_INVALID_ARGUMENT);
+  EXPECT_STREQ(error(), "gs_device_get_facts: facts.size = 0 is the size of no version of it; set it to sizeof *facts");
+  char* sources = nullptr;
+  ASSERT_EQ(gs_device_sources(device(), &sources, error(), kErrorBytes), GS_OK) << error();
+  EXPECT_NE(std::string(sources).find("\"native\""), std::string::npos);
+  gs_string_free(sources);
+}
+
+TEST_F(CApi, stages_of_a_kernel_are_those_of_the_library) {
+  char* content = nullptr;
+  size_t bytes = 0;
+  ASSERT_EQ(gs_emit(device(), "8x16x4 dtype=f32", nullptr, "mlir", &content, &bytes, error(), kErrorBytes), GS_OK)
+      << error();
+  EXPECT_EQ(std::strlen(content), bytes);
+  EXPECT_NE(std::string(content).find("llvm.func"), std::string::npos);
+  gs_string_free(content);
+  ASSERT_EQ(gs_emit(device(), "8x16x4 dtype=f32", nullptr, "object", &content, nullptr, error(), kErrorBytes), GS_OK)
+      << error();
+  EXPECT_EQ(std::string(content, 4),
+            "\x7f"
+            "ELF");
+  gs_string_free(content);
+  EXPECT_EQ(gs_emit(device(), "8x16x4 dtype=f32", "gemm_packed mr=99", "asm", &content, &bytes, error(), kErrorBytes),
+            GS_ERROR);
+  EXPECT_EQ(std::string(error()).substr(0, 9), "--config:");
+  EXPECT_EQ(content, nullptr);
+  EXPECT_EQ(bytes, 0u);
+}
+
+TEST_F(CApi, a_range_of_m_is_checked) {
+  gs_dispatch* made = nullptr;
+  gs_dispatch_options options = {};
+  options.size = sizeof options;
+  options.min_m = 9;
+  EXPECT_EQ(gs_dispatch_create(device(), "8x16x4", &options, nullptr, &made, error(), kErrorBytes), GS_ERROR);
+  EXPECT_STREQ(error(), "dispatch: min_m = 9 is not from 1 to 8, the m of the problem");
+  EXPECT_EQ(made, nullptr);
+  options.min_m = 2;
+  const gs_tune_options tune = quick();
+  options.tune = &tune;
+  ASSERT_EQ(gs_dispatch_create(device(), "8x16x4", &options, nullptr, &made, error(), kErrorBytes), GS_OK) << error();
+  const Owned<gs_dispatch> dispatch(made);
+  EXPECT_EQ(gs_dispatch_prepare(made, 1, error(), kErrorBytes), GS_ERROR);
+  gs_gemm_arguments arguments = {};
+  arguments.size = sizeof arguments;
+  EXPECT_EQ(gs_dispatch_run(made, 2, &arguments, error(), kErrorBytes), GS_INVALID_ARGUMENT);
+  EXPECT_STREQ(error(), "gs_dispatch_run: arguments.a is NULL; \"8x16x4 dtype=f32\" needs it")
+      << "nothing was tuned for it";
+  char* table = nullptr;
+  ASSERT_EQ(gs_dispatch_table(made, &table, error(), kErrorBytes), GS_OK);
+  EXPECT_STREQ(table, "[]");
+  gs_string_free(table);
 }
 
 }  // namespace

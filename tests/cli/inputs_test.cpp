@@ -33,6 +33,19 @@ TEST(GroupWords, JoinsWordsIntoOneProblem) {
             (std::vector<Word>{{kProblem, "128x4096x1024 dtype=bf16 epilogue=gelu(acc + bias[n])"}}));
 }
 
+TEST(GroupWords, AnEpilogueMayComeFirst) {
+  EXPECT_EQ(group_words({"epilogue=gelu(acc", "+", "bias[n])", "8x8x8", "dtype=f32", "4x4x4", "epilogue=acc", "/", "x",
+                         "x=f32", "m/gpt2", "b/c"}),
+            (std::vector<Word>{{kProblem, "epilogue=gelu(acc + bias[n]) 8x8x8 dtype=f32"},
+                               {kProblem, "4x4x4 epilogue=acc / x x=f32"},
+                               {kModel, "m/gpt2"},
+                               {kModel, "b/c"}}));
+  EXPECT_EQ(group_words({"m=1 epilogue=acc n=2 k=3", "m=4"}),
+            (std::vector<Word>{{kProblem, "m=1 epilogue=acc n=2 k=3"}, {kProblem, "m=4"}}));
+  EXPECT_EQ(group_words({"8x8x8", "epilogue=where(acc<=x,", "acc==y,", "1)", "a/b"}),
+            (std::vector<Word>{{kProblem, "8x8x8 epilogue=where(acc<=x, acc==y, 1) a/b"}}));
+}
+
 TEST(GroupWords, AnExtentThatIsGivenAgainStartsTheNextProblem) {
   EXPECT_EQ(group_words({"8x8x8", "dtype=f32", "2x16x16x16", "4x4x4"}),
             (std::vector<Word>{{kProblem, "8x8x8 dtype=f32"}, {kProblem, "2x16x16x16"}, {kProblem, "4x4x4"}}));

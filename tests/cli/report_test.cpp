@@ -154,7 +154,7 @@ TEST(OutcomeLine, IsOneLineForEachEnd) {
   EXPECT_EQ(outcome_line("qkv", {std::nullopt, "bad"}), "qkv: bad");
   TuneReport none = report;
   none.winner = -1;
-  none.decision = "every candidate failed";
+  none.decision = "no winner: every candidate failed";
   EXPECT_EQ(outcome_line("qkv", {none, ""}), "qkv: no winner: every candidate failed");
 }
 

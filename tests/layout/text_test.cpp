@@ -12,7 +12,8 @@ TEST(Text, PrintedLayoutsParseBack) {
   for (const char* text :
        {"8:1", "(8):(1)", "():()", "((2,4),8):((1,2),16)", "(4,8):(8,1) o Sw<3,4,3>", "(m,4*k*n):(4*k*n,1)",
         "(2,3):(1@0,3@1@0)", "(4,5):(1,4) o 2 o (2,3):(1,2)", "(6,2):(1,3) o (2,1) o (2,3):(1@1,2@0)", "(4,2):(-1,4)",
-        "Sw<2,1,2> o 4 o (8,32):(1,8)", "(4,(2,(3,1))):(1,(4,(8,0)))"}) {
+        "Sw<2,1,2> o 4 o (8,32):(1,8)", "(4,(2,(3,1))):(1,(4,(8,0)))", "(4,ceil(m/(2*n))):(1,4)", "((m+n),4):(4,1)",
+        "2*(m+n)*floor(k/(m+n)):mod(m,max(n,min(8,k)))@1"}) {
     const auto layout = parse_layout(text);
     ASSERT_TRUE(layout.ok()) << layout.error().text();
     EXPECT_EQ(print(*layout), text);

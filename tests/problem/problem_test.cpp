@@ -61,6 +61,10 @@ constexpr PrintCase kPrinted[] = {
     {"2x3x4 dtype=bf16 epilogue.c=f32 epilogue=relu(acc)+c[m,n]",
      "2x3x4 dtype=bf16 epilogue.c=f32 epilogue=relu(acc) + c[m,n]"},
     {"0x0x0", "0x0x0 dtype=f32"},
+    {"epilogue=gelu( acc+bias[n] ) bias=bf16 1x2x3 b=col",
+     "1x2x3 dtype=f32 b=col bias=bf16 epilogue=gelu(acc + bias[n])"},
+    {"1x2x3 epilogue=where(acc>= x, acc <=y, acc== z) epilogue.z=bf16 x=f16",
+     "1x2x3 dtype=f32 x=f16 z=bf16 epilogue=where(acc >= x, acc <= y, acc == z)"},
 };
 
 TEST(Problem, PrintsInOneForm) {
@@ -91,6 +95,27 @@ TEST(Problem, MakeProblemIsWhatTheTextSays) {
       EXPECT_TRUE(
           make_problem(5, 7, 9, type, b) ==
           GemmProblem::parse(concat("5x7x9 dtype=", name_of(type), b == Major::column ? " b=col" : "")).value());
+}
+
+// The words of any printed problem in any order, with the epilogue between them.
+TEST(Problem, TheOrderOfWordsDoesNotMatter) {
+  Random random(5);
+  int with_epilogue = 0;
+  for (int i = 0; i < 5000; ++i) {
+    const GemmProblem p = random_problem(random);
+    const std::string text = p.print();
+    const size_t epilogue = std::min(text.find(" epilogue="), text.size());
+    std::vector<std::string> words;
+    for (const std::string_view word : split_words(std::string_view(text).substr(0, epilogue)))
+      words.emplace_back(word);
+    if (epilogue < text.size()) words.push_back(text.substr(epilogue + 1));
+    with_epilogue += epilogue < text.size() ? 1 : 0;
+    for (size_t j = words.size(); j > 1; --j) std::swap(words[j - 1], words[random.below(j)]);
+    const auto back = GemmProblem::parse(join(words, random.below(2) ? " " : "\t\n"));
+    ASSERT_TRUE(back.ok()) << join(words, " ") << "\n" << back.error().text();
+    ASSERT_TRUE(*back == p) << join(words, " ");
+  }
+  EXPECT_GT(with_epilogue, 1000);
 }
 
 struct ErrorCase {
@@ -136,6 +161,17 @@ constexpr ErrorCase kErrors[] = {
      "matrix for all"},
     {"8x8x64 a=ld=63", "problem, column 10: ld=63 of a is less than 64, the length of a row; use ld=64 or more"},
     {"8x8x64 b=col:ld=63", "problem, column 10: ld=63 of b is less than 64, the length of a column; use ld=64 or more"},
+    {"1x2x3 epilogue=acc + 1 dtype=f32 * 2",
+     "problem, column 34: \"*\" is not a word of a problem; sizes are MxNxK or BATCHxMxNxK; all other words have an ="},
+    {"1x2x3 epilogue=acc epilogue=acc", "problem, column 20: epilogue is given twice; give it once"},
+    {"1x2x3 \x1b[2J=\xff\x01",
+     "problem, column 7: \"\\x1b[2J=\\xff\\x01\" is not a word of a problem; words are like dtype=bf16 or b=col"},
+    {"1x2x3 dtype="
+     "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+     "xxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+     "problem, column 13: dtype="
+     "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+     "xxxxxxxx... (141 bytes) is not an element type of problems; use one of f32, f16, bf16, i8, i32"},
     {"1x2x3 alpha=x", "problem, column 13: alpha=x is not a number; write alpha=0.5"},
     {"1x2x3 epilogue=relu(acc + bias[k])",
      "problem, column 31: bias[k] has an index that is not known; use [m] for a value a row, [n] for a value a column, "

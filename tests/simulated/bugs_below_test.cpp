@@ -10,7 +10,7 @@
 #include <tuple>
 
 #include "simulated/mutations.h"
-#include "simulated/simulated.h"
+#include "simulated/bugs.h"
 #include "targets/cuda/ptx.h"
 #include "templates/template.h"
 

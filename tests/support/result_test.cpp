@@ -29,6 +29,13 @@ TEST(Error, LeavesOutEmptyParts) {
   EXPECT_EQ((Error{"", "", "", "remedy", {"note"}}).text(), "remedy\n  note");
 }
 
+TEST(Error, ShowsWhatUsersWroteAsPrintableText) {
+  EXPECT_EQ((Error{"a\nb", "\x1b[2J", "is \t no", "try \xff", {"first\nsecond \x01"}}).text(),
+            "a\\nb: \\x1b[2J is \\t no; try \\xff\n  first\nsecond \\x01");
+  EXPECT_EQ((Error{"a", std::string(401, 'x'), "is long", "", {}}).text(),
+            "a: " + std::string(400, 'x') + "... (401 bytes) is long");
+}
+
 TEST(Error, NotesComeInnermostFirst) {
   EXPECT_EQ((Error{"a", "b", "c", "", {}}).note("inner").note("outer").text(), "a: b c\n  inner\n  outer");
 }

@@ -59,6 +59,37 @@ TEST(Numbers, GroupTheirDigits) {
   EXPECT_EQ(format_grouped(12582912), "12 582 912");
 }
 
+TEST(Shown, EscapesWhatTerminalsWouldObey) {
+  EXPECT_EQ(shown("plain, ünïcode 矩阵 🙂"), "plain, ünïcode 矩阵 🙂");
+  EXPECT_EQ(shown(std::string_view("a\0\n\t\r\x1b[2J\x7f", 10)), "a\\x00\\n\\t\\r\\x1b[2J\\x7f");
+  EXPECT_EQ(shown("\xc2\x9b"
+                  "2J"),
+            "\\xc2\\x9b2J")
+      << "U+009B begins a sequence too";
+  // Truncated, overlong, a surrogate, beyond U+10FFFF, a byte that never occurs.
+  EXPECT_EQ(shown("\xc3"), "\\xc3");
+  EXPECT_EQ(shown("\xc0\xaf \xe0\x80\xaf"), "\\xc0\\xaf \\xe0\\x80\\xaf");
+  EXPECT_EQ(shown("\xed\xa0\x80 \xf4\x90\x80\x80 \xff"), "\\xed\\xa0\\x80 \\xf4\\x90\\x80\\x80 \\xff");
+  EXPECT_EQ(in_quotes("a\n"), "\"a\\n\"");
+}
+
+TEST(Shown, OfAnyBytesIsPrintableAndStaysAsItIs) {
+  Random random(3);
+  for (int i = 0; i < 20000; ++i) {
+    std::string text;
+    for (uint64_t length = random.below(12); length > 0; --length) text += char(random.below(256));
+    const std::string once = shown(text);
+    for (const char c : once) ASSERT_TRUE(uint8_t(c) >= 0x20 && c != 0x7f);
+    ASSERT_EQ(shown(once), once);
+  }
+}
+
+TEST(Shown, CutsLongTextsBetweenCharacters) {
+  EXPECT_EQ(shown(std::string(9, 'x'), 9), "xxxxxxxxx");
+  EXPECT_EQ(shown(std::string(10, 'x'), 9), "xxxxxxxxx... (10 bytes)");
+  EXPECT_EQ(shown("ääää", 5), "ää... (8 bytes)");
+}
+
 TEST(Concat, TakesTextCharactersAndNumbers) {
   EXPECT_EQ(concat("a", 'b', std::string("c"), 1, int64_t(-2), 0.5, size_t(3), true), "abc1-20.53true");
 }

@@ -103,7 +103,7 @@ TEST_F(StoreTest, NewerSchemaIsRefused) {
   EXPECT_EQ(Store::open(path_).error().text(),
             "store " + path_ +
                 ": schema version 7 is newer than 2, the last that gemmsmith " GEMMSMITH_VERSION
-                " knows; use the newer gemmsmith, or name another store with GEMMSMITH_STORE");
+                " knows; use the newer gemmsmith, or name another store with --store or GEMMSMITH_STORE");
 }
 
 TEST_F(StoreTest, DamagedFileIsAnErrorAndStays) {
@@ -112,15 +112,16 @@ TEST_F(StoreTest, DamagedFileIsAnErrorAndStays) {
   EXPECT_EQ(Store::open(path_).error().text(),
             "store " + path_ +
                 ": SQLite says: file is not a database; it is damaged or no store; move it away to begin a new one, "
-                "or name another with GEMMSMITH_STORE");
+                "or name another with --store or GEMMSMITH_STORE");
   std::ifstream file(path_);
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), content);
 }
 
 TEST_F(StoreTest, FileOfAnotherProgramIsLeftAlone) {
   execute("CREATE TABLE theirs (x)");
-  EXPECT_EQ(Store::open(path_).error().text(),
-            "store " + path_ + ": an SQLite file of another program; name another store with GEMMSMITH_STORE");
+  EXPECT_EQ(
+      Store::open(path_).error().text(),
+      "store " + path_ + ": an SQLite file of another program; name another store with --store or GEMMSMITH_STORE");
   execute("INSERT INTO theirs VALUES (1)");  // still there
 }
 
@@ -133,11 +134,11 @@ TEST_F(StoreTest, DamagedRowsAreSaid) {
   execute("UPDATE measurements SET state = 'best' WHERE state = 'won'");
   EXPECT_EQ(error(), "store " + path_ +
                          ", decision 1: state \"best\" is not a candidate's state; move the file away to begin a new "
-                         "one, or name another with GEMMSMITH_STORE");
+                         "one, or name another with --store or GEMMSMITH_STORE");
   execute("DELETE FROM measurements WHERE position > 0");
   EXPECT_EQ(error(), "store " + path_ +
                          ", decision 1: winner 1 is not one of its 1 candidates; move the file away to begin a new "
-                         "one, or name another with GEMMSMITH_STORE");
+                         "one, or name another with --store or GEMMSMITH_STORE");
 }
 
 TEST_F(StoreTest, FolderThatCannotBeMade) {
@@ -153,14 +154,14 @@ TEST_F(StoreTest, FolderThatCannotBeWritten) {
   EXPECT_EQ(Store::open("/proc/store.sqlite").error().text(),
             "store /proc/store.sqlite: SQLite says: unable to open database file; the file and its folder have to be "
             "writable; name "
-            "another with GEMMSMITH_STORE");
+            "another with --store or GEMMSMITH_STORE");
 }
 
 TEST_F(StoreTest, PathThatIsAFolder) {
   EXPECT_EQ(Store::open(folder_).error().text(),
             "store " + folder_.string() +
                 ": SQLite says: unable to open database file; the file and its folder have to be writable; "
-                "name another with GEMMSMITH_STORE");
+                "name another with --store or GEMMSMITH_STORE");
 }
 
 TEST_F(StoreTest, ManyWritersLoseNothing) {

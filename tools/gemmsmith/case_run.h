@@ -13,6 +13,7 @@ struct CaseFlags {
   DeviceFlags device;
   int configs = 1;
   uint64_t seed = 1;
+  size_t sample = 0;             // how many cases of each file, at random; 0: all
   std::string budget = "500ms";  // of measuring, for each problem
   bool json = false;
 };

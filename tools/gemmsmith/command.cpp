@@ -33,6 +33,12 @@ void add_source_flag(CLI::App* command, DeviceFlags& flags) {
       ->type_name("A,B");
 }
 
+void add_arch_flag(CLI::App* command, std::string& arch) {
+  command->add_option("--arch", arch, "Architecture of a GPU to compile for, which need not be there: sm_90a")
+      ->type_name("ARCH")
+      ->excludes("--device");
+}
+
 std::vector<std::string> source_names(const DeviceFlags& flags) { return split(flags.sources, ','); }
 
 std::string cache_line(const KernelCacheReport& report) {
@@ -61,6 +67,7 @@ nlohmann::json cache_json(const KernelCacheReport& report) {
 Result<Device> open_device(const DeviceFlags& flags, bool measure_peaks) {
   DeviceOptions options{.threads = flags.threads, .measure_peaks = measure_peaks, .kernel_cache = {}, .warn = warn};
   if (!flags.kernel_cache.empty()) options.kernel_cache = flags.kernel_cache;
+  options.simulation = flags.simulation;
   GS_TRY(Device device, Device::open(flags.device, options));
   std::vector<std::string> known;
   for (const SourceReport& source : device.sources()) known.push_back(source.name);
@@ -86,7 +93,12 @@ Result<std::optional<Store>> open_store(const std::string& store) {
   if (path == "none") return std::optional<Store>();
   auto opened = Store::open(path);
   if (!opened) return std::move(opened).error().note("--store none goes on without stored decisions");
+  say_if_read_only(*opened);
   return std::optional<Store>(std::move(*opened));
+}
+
+void say_if_read_only(const Store& store) {
+  if (store.read_only()) std::cerr << "note: " << store.path() << " may only be read: nothing is saved" << std::endl;
 }
 
 int fail(const Error& error, ExitCode code) {

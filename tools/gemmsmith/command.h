@@ -29,7 +29,9 @@ void add_explain(CLI::App&, Chosen&);
 void add_check(CLI::App&, Chosen&);
 void add_bench(CLI::App&, Chosen&);
 void add_emit(CLI::App&, Chosen&);
+void add_compile(CLI::App&, Chosen&);
 void add_layout(CLI::App&, Chosen&);
+void add_simulate(CLI::App&, Chosen&);
 void add_doctor(CLI::App&, Chosen&);
 void add_store(CLI::App&, Chosen&);
 
@@ -47,9 +49,11 @@ struct DeviceFlags {
   int threads = 0;
   std::string sources;       // comma-separated
   std::string kernel_cache;  // empty: the default
+  SimulationOptions simulation;
 };
 void add_device_flags(CLI::App*, DeviceFlags&);
 void add_source_flag(CLI::App*, DeviceFlags&);
+void add_arch_flag(CLI::App*, std::string& arch);  // after add_device_flags; instead of --device
 // What the binary cache did, in words; empty if nothing was compiled or looked up.
 std::string cache_line(const KernelCacheReport&);
 nlohmann::json cache_json(const KernelCacheReport&);
@@ -60,8 +64,10 @@ Result<Device> open_device(const DeviceFlags&, bool measure_peaks);
 std::vector<std::string> source_names(const DeviceFlags&);  // empty: all
 
 void add_store_flag(CLI::App*, std::string& store);
-// Nothing for "none"; the default place for "". The store is opened, and made if it is not there.
+// Nothing for "none"; the default place for "". The store is opened, and made if it is not there. One that may only be
+// read is said to be so.
 Result<std::optional<Store>> open_store(const std::string& store);
+void say_if_read_only(const Store&);
 
 // Prints the error to standard error and returns the code.
 int fail(const Error&, ExitCode);

@@ -32,7 +32,6 @@ std::set<std::string> extents_of(const std::string& word) {
   std::set<std::string> extents;
   std::istringstream tokens(word);
   for (std::string token; tokens >> token;) {
-    if (token.starts_with("epilogue=")) break;
     const size_t assigned = token.find('=');
     const std::string key = token.substr(0, assigned);
     if (assigned != std::string::npos && (key == "m" || key == "n" || key == "k" || key == "batch"))
@@ -46,8 +45,19 @@ std::set<std::string> extents_of(const std::string& word) {
   return extents;
 }
 
-bool has_epilogue(const std::string& text) {
-  return text.starts_with("epilogue=") || text.find(" epilogue=") != text.npos;
+// Whether the text ends within an epilogue, which the next word with a single = behind a name ends.
+bool ends_in_epilogue(const std::string& text) {
+  bool inside = false;
+  std::istringstream tokens(text);
+  for (std::string token; tokens >> token;) {
+    const size_t equals = token.find('=');
+    if (token.starts_with("epilogue="))
+      inside = true;
+    else if (equals != token.npos && token.compare(equals, 2, "==") != 0 &&
+             token.find_first_of("<>!()[]+-*/,.") >= equals)
+      inside = false;
+  }
+  return inside;
 }
 
 Result<std::vector<NamedProblem>> read_named(const Word& word, int64_t tokens) {
@@ -86,7 +96,7 @@ std::vector<Word> group_words(const std::vector<std::string>& words) {
   bool open = false;  // the last group is a problem that may take more words
   std::set<std::string> given;
   for (const std::string& word : words) {
-    const bool in_epilogue = open && has_epilogue(groups.back().text);
+    const bool in_epilogue = open && ends_in_epilogue(groups.back().text);
     const bool json = word.ends_with(".json"), csv = word.ends_with(".csv");
     const bool path = !in_epilogue && word.find('/') != word.npos && word.find_first_of("=(: ") == word.npos;
     if (json || csv || path) {

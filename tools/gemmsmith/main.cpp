@@ -71,7 +71,9 @@ int run(int argc, char** argv) {
   add_check(app, chosen);
   add_bench(app, chosen);
   add_emit(app, chosen);
+  add_compile(app, chosen);
   add_layout(app, chosen);
+  add_simulate(app, chosen);
   add_doctor(app, chosen);
   add_store(app, chosen);
   try {

@@ -34,7 +34,9 @@ Result<Store> open_existing(const std::string& flag, const std::string& option) 
   std::error_code code;
   if (!std::filesystem::exists(path, code))
     return Error{option, path, "does not exist", "name another file; gemmsmith tune makes the first", {}};
-  return Store::open(path);
+  auto store = Store::open(path);
+  if (store) say_if_read_only(*store);
+  return store;
 }
 
 Result<std::string> fingerprint(bool here) {

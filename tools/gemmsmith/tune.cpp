@@ -30,7 +30,9 @@ constexpr double kLeastSeconds = 0.5;   // of each problem: less measures nothin
 
 constexpr const char* kExamples =
     "Words that are not files form one problem; a word that gives m, n or k once more begins the next.\n"
-    "A model configuration has the Hugging Face form; a CSV file has the columns name,m,n,k[,batch,dtype].\n"
+    "A model configuration has the Hugging Face form. A CSV file has the columns "
+    "m,n,k[,name,batch,dtype,count,layA,layB];\n"
+    "dtype is bf16, A is row-major and B column-major (layB C, a weight stored n x k) unless it says otherwise.\n"
     "\n"
     "Examples:\n"
     "  gemmsmith tune 128x4096x1024 dtype=bf16 b=col\n"
@@ -139,7 +141,7 @@ int run(const TuneFlags& flags) {
                                       [](const Outcome& o) { return o.report && o.report->from_store; });
     std::cout << plural(int64_t(outcomes.size()), "distinct problem") << ", " << stored << " from the store, in "
               << format_seconds(seconds);
-    if (kept != nullptr) std::cout << "; kept in " << kept->path();
+    if (kept != nullptr && !kept->read_only()) std::cout << "; kept in " << kept->path();
     std::cout << "\n";
     if (const std::string cache = cache_line(device->kernel_cache()); !cache.empty()) std::cout << cache << "\n";
     // Without a store there is nothing to read: explain would tune it again.

@@ -125,7 +125,6 @@ class NativeKernel : public Kernel {
   bool nothing_to_do_ = false;
 };
 
-// What a compiled kernel depends on, all of it: the code that made it, the candidate and its class, the machine.
 std::string cache_key(const Target& target, const std::string& kernel_key, bool check_bounds) {
   return concat(kNativeBuildId, " | ", target.code_id(), " | ", kernel_key, check_bounds ? " | bounds" : "");
 }
@@ -214,16 +213,24 @@ std::unique_ptr<Source> make_native_source(Target& target, const NativeOptions& 
   return std::make_unique<NativeSource>(target, options);
 }
 
+std::string native_kernel_key(const Target& target, const GemmProblem& p, const std::string& config) {
+  return cache_key(target, kernel_key(config, p, target.facts()), /*check_bounds=*/false);
+}
+
 Result<CompiledKernel> compile_native(Target& target, const GemmProblem& p, const std::string& config,
                                       const NativeCompile& options) {
   GS_CHECK(check_candidate(config, p, target.facts()));
-  const std::string key = cache_key(target, kernel_key(config, p, target.facts()), /*check_bounds=*/false);
-  if (options.cache && options.object_only)
-    if (std::optional<CompiledKernel> saved = options.cache->find(key)) return *std::move(saved);
+  KernelCache* const cache = options.report_only ? nullptr : options.cache;
+  const std::string key = native_kernel_key(target, p, config);
+  if (cache && options.object_only)
+    if (std::optional<CompiledKernel> saved = cache->find(key)) return *std::move(saved);
+  CompileOptions compile;
+  compile.verify = true;
+  compile.keep_stages = !options.object_only;
+  compile.report_only = options.report_only;
   GS_TRY(CompiledKernel compiled,
-         target.compile([&](IrContext& context) { return stage_kernel(context, config, p, target.facts()); },
-                        {.verify = true, .keep_stages = true}));
-  if (options.cache) options.cache->save(key, compiled);
+         target.compile([&](IrContext& context) { return stage_kernel(context, config, p, target.facts()); }, compile));
+  if (cache) cache->save(key, compiled);
   return compiled;
 }
 

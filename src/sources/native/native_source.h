@@ -21,11 +21,16 @@ struct NativeOptions {
 // The target has to outlive the source, but not its kernels.
 std::unique_ptr<Source> make_native_source(Target& target, const NativeOptions& = {});
 
+// What a compiled kernel depends on, all of it: the code that made it, the candidate and its class, the machine. Problems
+// with the same key share the kernel.
+std::string native_kernel_key(const Target& target, const GemmProblem&, const std::string& config);
+
 // Compiles one candidate, keeping the text of every stage. With a cache the kernel is saved in it; with `object_only` it
-// may come from there, and has no stages then.
+// may come from there, and has no stages.
 struct NativeCompile {
   KernelCache* cache = nullptr;
   bool object_only = false;
+  bool report_only = false;  // as CompileOptions has it; such a kernel is not saved
 };
 Result<CompiledKernel> compile_native(Target& target, const GemmProblem&, const std::string& config,
                                       const NativeCompile& = {});

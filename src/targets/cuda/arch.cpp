@@ -54,15 +54,19 @@ const std::vector<GpuArch>& table() {
 
 }  // namespace
 
+std::vector<std::string> gpu_arch_names() {
+  std::vector<std::string> names;
+  for (const GpuArch& arch : table()) names.emplace_back(arch.name);
+  return names;
+}
+
 Result<const GpuArch*> gpu_arch(std::string_view name) {
-  std::vector<std::string> known;
-  for (const GpuArch& arch : table()) {
+  for (const GpuArch& arch : table())
     if (arch.name == name) return &arch;
-    known.push_back(arch.name);
-  }
+  const std::vector<std::string> known = gpu_arch_names();
   const std::string near = suggest(name, known), all = "known: " + join(known, ", ");
   return Error{"arch", "\"" + std::string(name) + "\"", "is not an architecture that kernels are compiled for",
-               near == all ? all : near + " " + all, {}};
+               near == all ? all : near + "; " + all, {}};
 }
 
 Result<DeviceFacts> describe_arch(std::string_view name) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "gemmsmith/device.h"
 #include "gemmsmith/result.h"
@@ -16,6 +17,7 @@ struct GpuArch {
   DeviceFacts nominal;     // of a GPU of this architecture, from its data sheet
 };
 
+std::vector<std::string> gpu_arch_names();
 // Errors: a name that is not in the table.
 Result<const GpuArch*> gpu_arch(std::string_view name);
 

@@ -1,7 +1,7 @@
 #include "targets/cuda/ptx.h"
 
 #include "compiler/diagnostics.h"
-#include "compiler/guard.h"
+#include "compiler/fatal_errors.h"
 #include "compiler/lower_to_llvm.h"
 #include "compiler/translate.h"
 #include "ir/check_accumulators.h"
@@ -157,7 +157,7 @@ Result<std::string> PtxGenerator::ptx(LlvmModule input) {
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream stream(text);
   auto passes = std::make_unique<llvm::legacy::PassManager>();
-  const auto fatal = run_guarded([&] {
+  const auto fatal = fatal_error_of([&] {
     if (machine_->addPassesToEmitFile(*passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile,
                                       /*DisableVerify=*/true))
       message = "it has no such kind of output";
@@ -166,7 +166,7 @@ Result<std::string> PtxGenerator::ptx(LlvmModule input) {
   });
   if (fatal) {  // leaked on purpose: LLVM was left in the middle of changing them
     (void)passes.release(), (void)machine_.release(), (void)input.module.release(), (void)input.context.release();
-    message = *fatal;
+    return Error{"compiler", "LLVM's code generator for PTX", "gave up: " + *fatal, {}, {}};
   }
   if (!message.empty()) return Error{"compiler", "LLVM's code generator for PTX", "reports: " + message, {}, {}};
   return std::string(text);

@@ -1,7 +1,9 @@
 #include "targets/simulator/simulator_target.h"
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -137,12 +139,50 @@ class SimulatedKernel : public LoadedKernel {
     launch.regions = tables_.regions;
     launch.sites = tables_.sites;
     launch.wgmma_blocks = tables_.wgmma_blocks;
-    GS_TRY(state_->last, state_->simulator.run(launch, state_->options.launch));
-    if (state_->last.ok()) return Done{};
-    return Error{"simulated kernel " + name_, "a launch of " + std::to_string(grid) + " CTAs", "is not right:\n" + state_->last.text(), {}, {}};
+    return run_schedules(launch);
   }
 
  private:
+  // What the kernel may write, as bytes.
+  std::string written() const {
+    std::string bytes;
+    for (const OperandMemory& m : memory_)
+      if (m.writable) bytes.append(static_cast<const char*>(m.base), size_t(m.bytes));
+    return bytes;
+  }
+  void restore(const std::string& bytes) const {
+    size_t at = 0;
+    for (const OperandMemory& m : memory_) {
+      if (!m.writable) continue;
+      std::memcpy(m.base, bytes.data() + at, size_t(m.bytes));
+      at += size_t(m.bytes);
+    }
+  }
+  static std::string print(const LaunchOptions& o) {
+    if (o.schedule == Schedule::random) return "random order of seed " + std::to_string(o.seed);
+    return o.schedule == Schedule::late ? "asynchronous operations as late as possible" : "asynchronous operations as early as possible";
+  }
+
+  Status run_schedules(const Launch& launch) {
+    const int schedules = std::max(state_->options.schedules, 1);
+    const std::string before = schedules > 1 ? written() : std::string();
+    std::string first;
+    for (int i = 0; i < schedules; ++i) {
+      LaunchOptions options = state_->options.launch;
+      if (schedules > 1) options.schedule = i == 0 ? Schedule::late : i == 1 ? Schedule::eager : Schedule::random;
+      if (schedules > 1 && i > 1) options.seed = uint64_t(i - 1);
+      if (i > 0) restore(before);
+      GS_TRY(state_->last, state_->simulator.run(launch, options));
+      const std::string what = "a launch of " + std::to_string(launch.grid.x) + " CTAs, " + print(options) + ",";
+      if (!state_->last.ok()) return Error{"simulated kernel " + name_, what, "is not right:\n" + state_->last.text(), {}, {}};
+      if (schedules == 1) continue;
+      if (i == 0) first = written();
+      if (i > 0 && written() != first)
+        return Error{"simulated kernel " + name_, what, "leaves another result than the first schedule", {}, {}};
+    }
+    return Done{};
+  }
+
   std::shared_ptr<State> state_;
   std::unique_ptr<HostCode> code_;
   LoweredTables tables_;

@@ -11,6 +11,9 @@ namespace gemmsmith {
 
 struct SimulatorOptions {
   simulator::LaunchOptions launch = {};
+  // Every launch runs under so many schedules, late, eager, then random ones of seeds 1, 2, ..., whatever `launch` says;
+  // what they leave in writable memory has to be equal. 1: as `launch` says.
+  int schedules = 1;
   int resident_clusters = 2;  // of persistent kernels: several tiles for each, though problems are small
 };
 

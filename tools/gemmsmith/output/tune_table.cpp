@@ -62,7 +62,7 @@ std::vector<Column> columns_for(const std::vector<std::string>& sources) {
 std::vector<std::string> cells_for(const std::string& label, const TuneReport& report, const DeviceFacts& facts,
                                    const std::vector<std::string>& sources) {
   const CandidateReport* best = report.best();
-  if (best == nullptr) return {label, "no winner: " + report.decision};
+  if (best == nullptr) return {label, report.decision};
   const double time_us = best->timing ? best->timing->median_us : 0;
   std::vector<std::string> cells = {label,
                                     best->source + " " + best->config,
@@ -180,7 +180,7 @@ std::string item_label(const WorkItem& item) {
 std::string outcome_line(const std::string& label, const Outcome& outcome) {
   if (!outcome.report) return label + ": " + outcome.error;
   const CandidateReport* best = outcome.report->best();
-  if (best == nullptr) return label + ": no winner: " + outcome.report->decision;
+  if (best == nullptr) return label + ": " + outcome.report->decision;
   const std::string time = best->timing ? "  " + format_time(best->timing->median_us) : "";
   return label + ": " + best->source + " " + best->config + time + "  " + spent_cell(*outcome.report);
 }

@@ -1,0 +1,1 @@
+// A target of CMake needs a source of its own.
