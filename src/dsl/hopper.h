@@ -60,6 +60,7 @@ class GpuBuilder : public KernelBuilder {
 
  private:
   friend class Ring;
+  void refuse_in_roles(const char* what, const Where&) const;  // whose barriers nobody would initialise
   Ring& add_ring(int stages, std::vector<const TmaInput*> inputs, const Where&);
   op::TensorMapRef tensor_map(const MatrixArg&, const Layout& tile, int box_rows, int box_columns, const TmaOptions&,
                               const Where&);
@@ -74,7 +75,7 @@ class GpuBuilder : public KernelBuilder {
   };
   std::vector<Barrier> barriers_;  // of turns and cluster barriers
   std::vector<std::pair<std::string, int>> barrier_names_;
-  bool stores_in_flight_ = false, has_roles_ = false;
+  bool stores_in_flight_ = false, has_roles_ = false, has_cluster_ = false, has_tiles_ = false;
   int barrier_count_ = 0;
   std::optional<Int> barrier_base_;  // behind everything else: barriers need no alignment worth its bytes
 };
