@@ -102,7 +102,9 @@ TmaInput GpuBuilder::tma_input(const MatrixArg& arg, TileShape shape, std::optio
   const Scope scope("tma_input", at);
   TmaInput in;
   in.name_ = arg.name;
-  in.element_ = arg.type;
+  in.element_ = options.element.value_or(arg.type);
+  if (bytes(in.element_) != bytes(Kind(arg.type)))
+    op::fail(at, "\"" + arg.name + "\" of " + print(Kind(arg.type)), "is not made of elements of the size of " + print(in.element_));
   in.batched_ = arg.batched;
   const bool by_rows = (arg.major == Major::column) != arg.transposed;  // of the kernel's matrix
   in.layout_ = swizzled_tile(shape.rows, shape.columns, bytes(in.element_), by_rows ? Major::column : Major::row,
@@ -204,27 +206,13 @@ void GpuBuilder::roles(const Producer& producer, const Consumers& consumers, Whe
              "do not fit a CTA of " + std::to_string(limits_.threads) + " threads and " +
                  std::to_string(limits_.registers) + " registers on sm_90",
              "fewer consumers or smaller budgets");
-  const bool clustered = launch_.cluster > 1;
   // The roles' own operations keep the lines of their bodies; only what surrounds them is recorded as this call's.
   const auto glue = [at](auto f) {
     const Scope scope("roles", at);
     return f();
   };
   const Int thread = glue(op::thread_id), warp = glue(op::warp_id), group = glue([&] { return warp / 4; });
-  glue([&] {
-    when(thread == 0, [&] {
-      for (const op::TensorMapRef& map : map_refs_) op::prefetch(map);
-      for (const auto& ring : rings_) ring->init();
-      for (const Barrier& barrier : barriers_) op::mbarrier_init(barrier.address, barrier.arrivals);
-      op::fence_mbarrier_init();
-    });
-    if (clustered) {
-      op::cluster_arrive(true);
-      op::cluster_wait(true);
-    } else {
-      op::block_barrier();
-    }
-  });
+  glue([&] { begin(at); });
   op::isolated(
       glue([&] { return group == 0; }),
       [&] {
@@ -238,10 +226,59 @@ void GpuBuilder::roles(const Producer& producer, const Consumers& consumers, Whe
         consumers.body(self);
         if (stores_in_flight_) glue([&] { when(self.thread == 0, [] { op::bulk_wait(0, false); }); });
       });
-  if (clustered) glue([] {  // no CTA leaves while others may still reach into its shared memory
-    op::cluster_arrive(false);
-    op::cluster_wait(false);
+  glue([&] { end(); });
+}
+
+void Cta::sync(Where at) const {
+  const Scope scope("sync", at);
+  op::block_barrier();
+}
+
+void GpuBuilder::threads(int count, const std::function<void(const Cta&)>& body, Where at) {
+  launch_.threads = count;
+  if (has_roles_) op::fail(at, "a second k.threads()", "is not there: a thread has one role", "both bodies in the first one");
+  has_roles_ = true;
+  if (count < 32 || count > limits_.threads || count % 32 != 0)
+    op::fail(at, std::to_string(count) + " threads", "are not whole warps of a CTA, 32 to " + std::to_string(limits_.threads) + " on sm_90");
+  const auto glue = [at](auto f) {
+    const Scope scope("threads", at);
+    return f();
+  };
+  const Int thread = glue(op::thread_id);
+  const Cta self{count, thread, glue(op::warp_id), glue([&] { return thread & 31; })};
+  glue([&] { begin(at); });
+  body(self);
+  if (stores_in_flight_) glue([&] { when(thread == 0, [] { op::bulk_wait(0, false); }); });
+  glue([&] { end(); });
+}
+
+void GpuBuilder::grid(const std::string& rows, int64_t tile_rows, const std::string& columns, int64_t tile_columns, bool persistent) {
+  extent(rows);
+  extent(columns);
+  launch_.rows = rows;
+  launch_.columns = columns;
+  launch_.tile_rows = tile_rows;
+  launch_.tile_columns = tile_columns;
+  launch_.persistent = persistent;
+}
+
+void GpuBuilder::begin(const Where&) {
+  when(op::thread_id() == 0, [&] {
+    for (const op::TensorMapRef& map : map_refs_) op::prefetch(map);
+    for (const auto& ring : rings_) ring->init();
+    for (const Barrier& barrier : barriers_) op::mbarrier_init(barrier.address, barrier.arrivals);
+    op::fence_mbarrier_init();
   });
+  if (launch_.cluster == 1) return op::block_barrier();
+  op::cluster_arrive(true);
+  op::cluster_wait(true);
+}
+
+// No CTA leaves while others may still reach into its shared memory.
+void GpuBuilder::end() {
+  if (launch_.cluster == 1) return;
+  op::cluster_arrive(false);
+  op::cluster_wait(false);
 }
 
 KernelSignature GpuBuilder::finish() {
@@ -255,7 +292,7 @@ KernelSignature GpuBuilder::finish() {
     launch_.shared_bytes = at;
   }
   for (const auto& ring : rings_) ring->check_use();
-  for (const auto& ring : rings_) op::set_late_int(ring->empty_arrivals_, int64_t(ring->readers_) * ring->arrivals_);
+  for (const auto& ring : rings_) op::set_late_int(ring->empty_arrivals_, int64_t(std::max(ring->readers_, 1)) * ring->arrivals_);
   signature.gpu = launch_;
   signature.tensor_maps = maps_;
   return signature;

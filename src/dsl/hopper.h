@@ -19,6 +19,13 @@ struct GpuLimits {
   int cluster = 8;                // CTAs that every launch can have
 };
 
+// Threads that have no roles.
+struct Cta {
+  int count;
+  Int thread, warp, lane;
+  void sync(Where at = Where::current()) const;  // all of them
+};
+
 class GpuBuilder : public KernelBuilder {
  public:
   explicit GpuBuilder(const RecordOptions& options, const GpuLimits& limits = {})
@@ -52,18 +59,27 @@ class GpuBuilder : public KernelBuilder {
 
   void roles(const Producer&, const Consumers&, Where at = Where::current());
 
+  // A kernel without roles: `count` threads, a multiple of 32, that all run `body` once rings and barriers are set up.
+  void threads(int count, const std::function<void(const Cta&)>& body, Where at = Where::current());
+  // Clusters of such a kernel: one for each tile of rows x columns of two extents, or as many as the GPU holds.
+  void grid(const std::string& rows, int64_t tile_rows, const std::string& columns, int64_t tile_columns, bool persistent = false);
+
   // Shared memory, aligned for any swizzle. `name` is for reports: "a" of several parts is "a[0]", "a[1]", ...
   Int allocate(const std::string& name, int64_t bytes, int parts = 1, Where at = Where::current());
   Int allocate_barriers(const std::string& name, int count);
+
+  // The raw level of TMA: the map of a matrix whose boxes are those of a tile's layout.
+  op::TensorMapRef tensor_map(const MatrixArg&, const Layout& tile, int box_rows, int box_columns, const TmaOptions& = {},
+                              const Where& at = Where::current());
 
   KernelSignature finish();
 
  private:
   friend class Ring;
+  void begin(const Where&);  // barriers and rings, before anyone uses them
+  void end();
   void refuse_in_roles(const char* what, const Where&) const;  // whose barriers nobody would initialise
   Ring& add_ring(int stages, std::vector<const TmaInput*> inputs, const Where&);
-  op::TensorMapRef tensor_map(const MatrixArg&, const Layout& tile, int box_rows, int box_columns, const TmaOptions&,
-                              const Where&);
   GpuLimits limits_;
   GpuLaunch launch_;
   std::vector<TensorMapSpec> maps_;

@@ -269,6 +269,11 @@ void fence_async_shared() {
                            NVVM::SharedSpaceAttr::get(r.b.getContext(), NVVM::SharedSpace::shared_cta));
 }
 
+void fence_async() {
+  Recording& r = recording();
+  make<NVVM::FenceProxyOp>(r, NVVM::ProxyKind::async, NVVM::SharedSpaceAttr());
+}
+
 // cp.async.
 
 void copy_async(const Int& to, const Scalar& from, int size, const Int& valid) {

@@ -76,6 +76,7 @@ void bulk_store(const Scalar& to, const Int& from, const Int& bytes);
 void bulk_commit();
 void bulk_wait(int pending, bool read_only);  // read_only: the sources may be written again
 void fence_async_shared();                    // fence.proxy.async.shared::cta
+void fence_async();                           // fence.proxy.async, of global memory too
 
 // cp.async: for what TMA's alignment rules exclude. 4, 8 or 16 bytes, of which `valid` are read and the rest zero.
 void copy_async(const Int& to, const Scalar& from, int bytes, const Int& valid);

@@ -80,7 +80,8 @@ void Ring::check_use() const {
   if (!filled_) op::fail(at_, "a ring", "is never filled: who takes its stages waits for ever", "ring.fill() in the producer");
   if (unread_)
     op::fail(*unread_, "a stage", "is taken and not multiplied: only what has read it gives it back to the producer", "acc.mma(s[a], s[b])");
-  if (readers_ == 0) op::fail(at_, "a ring", "is never read: who fills its stages waits for ever", "an Accumulator in the consumers");
+  if (readers_ == 0 && !read_by_hand_)
+    op::fail(at_, "a ring", "is never read: who fills its stages waits for ever", "an Accumulator in the consumers");
 }
 
 void Ring::next() {
@@ -119,6 +120,15 @@ void Ring::fill_all(const std::vector<TmaCopy>& copies, Where at) {
   for (size_t i = 0; i < inputs_.size(); ++i)
     inputs_[i]->issue(*of_slot[i], buffers_[i] + stage * stage_bytes(i), full(stage));
   next();
+}
+
+Tensor Ring::Operand::tensor(Where at) const {
+  const Scope scope("tensor", at);
+  ring->read_by_hand_ = true;
+  ring->unread_.reset();
+  const size_t slot = ring->slot_of(*input, at);
+  const Int address = ring->buffers_[slot] + stage * ring->stage_bytes(slot);
+  return {op::shared_pointer(address), input->element(), staged(input->layout()), Space::shared};
 }
 
 Ring::Stages Ring::take(const KBlocks& blocks, Where at) {

@@ -98,6 +98,8 @@ class Ring {
     Ring* ring;
     const TmaInput* input;
     Int stage;
+    // The tile in shared memory. Nothing gives back a stage that is read so: of a ring that is filled once.
+    Tensor tensor(Where at = Where::current()) const;
   };
   struct Stage {
     Ring* ring;
@@ -150,7 +152,7 @@ class Ring {
   int stages_, arrivals_ = 1;  // of one reader: at every CTA that loads for this one
   int alternating_ = 1;        // consumers that take turns with whole tiles
   int readers_ = 0;            // of each stage, counted while recording
-  bool filled_ = false;
+  bool filled_ = false, read_by_hand_ = false;
   std::optional<Where> unread_;      // where a stage was taken that nothing has multiplied yet
   const void* taken_in_ = nullptr;   // the loop body or branch where the last one was
   std::vector<const TmaInput*> inputs_;

@@ -169,7 +169,7 @@ TEST(RefusedOnHopper, Rings) {
                              "in front of k.roles()";
   GS_EXPECT_REFUSED_IN_ROLE(k.ring(2, p.a), "a ring" + inside);
   GS_EXPECT_REFUSED_IN_ROLE(k.turns(2), "turns" + inside);
-  GS_EXPECT_REFUSED_IN_ROLE(k.cluster_barrier({}, 1), "a cluster barrier" + inside);
+  GS_EXPECT_REFUSED_IN_ROLE(k.cluster_barrier({{1, 0, 1}, {1, 0, 1}, {1, 0, 1}}, 1), "a cluster barrier" + inside);
 }
 
 TEST(RefusedOnHopper, Fills) {
@@ -321,6 +321,8 @@ TEST(RefusedOnHopper, Roles) {
   GS_EXPECT_REFUSED(k.roles(producer(registers(24), nothing), consumers(8, registers(32), no_consumer)), "1152 threads with 35840" + fit);
   GS_EXPECT_REFUSED(for (int i = 0; i < 2; ++i) k.roles(producer(registers(24), nothing), consumers(1, registers(240), no_consumer)),
                     "a second k.roles() is not there: a thread has one role; both bodies in the first one");
+  GS_EXPECT_REFUSED(for (int i = 0; i < 2; ++i) k.threads(128, [](const Cta&) {}),
+                    "a second k.threads() is not there: a thread has one role; both bodies in the first one");
   GS_EXPECT_REFUSED(k.threads(40, [](const Cta&) {}), "40 threads are not whole warps of a CTA, 32 to 1024 on sm_90");
 }
 
