@@ -14,7 +14,7 @@ std::optional<Divided<int64_t>> share_of_rows(const TmaInput& a, int parts, cons
     op::fail(at, "a tile of " + std::to_string(a.rows()) + " rows",
              "is not a multiple of " + std::to_string(unit) + ", the 64 rows of one wgmma in each of " +
                  std::to_string(parts) + " consumers",
-             "near it: " + std::to_string(std::max(a.rows() / unit, 1) * unit) + ", " +
+             "near it: " + (a.rows() > unit ? std::to_string(a.rows() / unit * unit) + ", " : "") +
                  std::to_string((a.rows() / unit + 1) * unit));
     return {};
   }

@@ -96,7 +96,11 @@ Result<SimulatedGemm> SimulatedGemm::create(const std::string& problem, const st
 
 Outcome SimulatedGemm::run(const simulator::LaunchOptions& options, int clusters) {
   Outcome run;
-  target_->set_options({options, clusters});
+  SimulatorOptions of_target = target_->options();
+  of_target.launch = options;
+  of_target.resident_clusters = clusters;
+  of_target.schedules = 1;
+  target_->set_options(of_target);
   operands_->poison_output();
   const Status launched = kernel_->run(operands_->arguments());
   run.findings = target_->last_result().findings;

@@ -9,8 +9,8 @@
 
 #include <tuple>
 
-#include "simulated/mutations.h"
 #include "simulated/bugs.h"
+#include "simulated/mutations.h"
 #include "targets/cuda/ptx.h"
 #include "templates/template.h"
 

@@ -28,11 +28,12 @@ Result<KernelIr> wrong_warp_specialized(IrContext& context, const GemmProblem& p
                          if (wrong("tile coordinates swapped")) {
                            for (Int kb : t.k_blocks()) ring.fill(a(t.n, kb), b(t.m, kb));
                          } else if (wrong("one fill too few")) {
-                           for (Int kb : range(t.first_k, t.last_k - 1)) ring.fill(a(t.m, kb), b(t.n, kb));  // few
+                           for (Int kb : range(t.first_k, t.last_k - 1)) ring.fill(a(t.m, kb), b(t.n, kb));
                          } else if (wrong("one fill too many")) {
-                           for (Int kb : range(t.first_k, t.last_k + 1)) ring.fill(a(t.m, kb), b(t.n, kb));  // many
+                           for (Int kb : range(t.first_k, t.last_k + 1))
+                             ring.fill(a(t.m, kb), b(t.n, kb));  // ws.too_many
                          } else {
-                           for (Int kb : t.k_blocks()) ring.fill(a(t.m, kb), b(t.n, kb));  // right
+                           for (Int kb : t.k_blocks()) ring.fill(a(t.m, kb), b(t.n, kb));  // ws.fill
                          }
                        }
                      }),
@@ -40,7 +41,7 @@ Result<KernelIr> wrong_warp_specialized(IrContext& context, const GemmProblem& p
               const auto multiply_and_store = [&] {
                 for (Tile t : tiles) {
                   Accumulator acc(self, ring, a, b);
-                  for (Ring::Stage s : ring.take(t.k_blocks()))
+                  for (Ring::Stage s : ring.take(t.k_blocks()))  // ws.take
                     acc.mma(s[a], s[b]);
                   const Tile transposed{t.batch, t.n, t.m, t.first_k, t.last_k, t.step_k};
                   d.store(self, wrong("stored at the transposed tile") ? transposed : t, std::move(acc).wait());
@@ -70,23 +71,23 @@ Result<KernelIr> wrong_ping_pong(IrContext& context, const GemmProblem& problem,
     k.roles(producer(registers(24),
                      [&] {
                        for (Tile t : tiles)
-                         for (Int kb : t.k_blocks()) ring.fill(a(t.m, kb), b(t.n, kb));
+                         for (Int kb : t.k_blocks()) ring.fill(a(t.m, kb), b(t.n, kb));  // pp.fill
                      }),
             consumers(kConsumers, registers(240), [&](const Consumer& warpgroup) {
               const Consumer self = wrong("not alone") ? warpgroup : warpgroup.alone();
-              const TileScheduler mine = wrong("no alternation")    ? tiles
+              const TileScheduler mine = wrong("no alternation")     ? tiles
                                          : wrong("ring left behind") ? tiles.alternate(self)
-                                                                     : tiles.alternate(self, ring);
+                                                                     : tiles.alternate(self, ring);  // pp.alternate
               for (Tile t : mine) {
                 Accumulator acc(self, ring, a, b);
                 const auto multiply = [&] {
-                  for (Ring::Stage s : ring.take(t.k_blocks()))
-                    acc.mma(s[a], s[b]);
+                  for (Ring::Stage s : ring.take(t.k_blocks()))  // pp.take
+                    acc.mma(s[a], s[b]);                         // pp.mma
                 };
                 if (wrong("no turns"))
                   multiply();
                 else
-                  turns.take(self, multiply);
+                  turns.take(self, multiply);  // pp.turns
                 d.store(self, t, std::move(acc).wait());
               }
             }));
@@ -113,22 +114,21 @@ Result<KernelIr> wrong_split_k_cluster(IrContext& context, const GemmProblem& pr
                      }),
             consumers(1, registers(240), [&](const Consumer& self) {
               Accumulator acc(self, ring, a, b);
-              for (Ring::Stage s : ring.take(t.k_blocks()))
-                acc.mma(s[a], s[b]);
+              for (Ring::Stage s : ring.take(t.k_blocks())) acc.mma(s[a], s[b]);
               if (wrong("barrier before the sums are stored")) all_stored.sync(self);
-              partial.store(self, std::move(acc).wait());
+              partial.store(self, std::move(acc).wait());  // sk.sums
               if (wrong("barrier reached by half"))
-                when(self.thread < 64, [&] { all_stored.sync(self); });  // half
+                when(self.thread < 64, [&] { all_stored.sync(self); });  // sk.half
               else if (!wrong("no barrier") && !wrong("barrier before the sums are stored"))
-                all_stored.sync(self);
+                all_stored.sync(self);  // sk.sync
 
               for (Int vector : range(self.thread, kBlockM * kVectors, 128)) {
                 const Int share = wrong("both store the first half") ? Int(0) : cluster.k.rank;
                 const Int row = vector / kVectors, column = share * kColumns + vector % kVectors * kVector;
                 const int other = wrong("own sums twice") ? 0 : wrong("rank outside of the cluster") ? 2 : 1;
                 const Vec first = partial.load(row, column, cluster.rank_of_k(0), kVector);
-                const Vec second = partial.load(row, column, cluster.rank_of_k(other), kVector);
-                d.store(t, t.m * kBlockM + row, t.n * kBlockN + column, first + second);
+                const Vec second = partial.load(row, column, cluster.rank_of_k(other), kVector);  // sk.second
+                d.store(t, t.m * kBlockM + row, t.n * kBlockN + column, first + second);          // sk.store
               }
             }));
   });
