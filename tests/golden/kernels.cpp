@@ -84,8 +84,8 @@ void put(const Words& w, const Int& index, const Vec& v) { w.out.store({0, index
 
 // A tile through TMA: every swizzle, type and major, with edges that are filled with zeros.
 GoldenKernel tma_load(const std::string& name, Kind kind, Major major, int rows, int columns, int swizzle, int m, int n) {
-  GoldenKernel g = base(name, numbers(kind, size_t(m) * size_t(n)), rows * columns);
-  const int ld = major == Major::row ? n : m;
+  const int ld = ((major == Major::row ? n : m) + 15) / 16 * 16;
+  GoldenKernel g = base(name, numbers(kind, size_t(major == Major::row ? m : n) * size_t(ld)), rows * columns);
   g.extents["m"] = m, g.extents["n"] = n, g.strides["a"] = ld;
   g.stage = [=](GpuBuilder& k) {
     const Words w = memory(k);
@@ -293,6 +293,34 @@ GoldenKernel tma_out(const std::string& name, std::optional<op::TmaReduction> ho
   return g;
 }
 
+// Where TMA cuts a row that ends within 16 bytes: a 12 x 32 tile whose matrix has `n` columns in rows of 64 bytes or more.
+GoldenKernel tma_edge(const std::string& name, Kind kind, int n) {
+  const int element = int(bytes(kind)), ld = 128 / element;
+  GoldenKernel g = base(name, numbers(kind, size_t(16 * 32)), 12 * 32);
+  g.extents["m"] = 12, g.extents["n"] = n, g.strides["d"] = ld;
+  g.stage = [=](GpuBuilder& k) {
+    const Words w = memory(k);
+    const Layout layout = swizzled_tile(16, 32, element, Major::row, 32);
+    const MatrixArg d{"d", "m", "n", Major::row, storage(kind)};
+    k.matrix(d);
+    const auto boxes = tma_boxes(layout, 16).value();
+    const op::TensorMapRef map = k.tensor_map(d, layout, boxes.rows, boxes.columns);
+    const Int buffer = k.allocate("tile", span_bytes(layout));
+    k.threads(64, [&](const Cta& cta) {
+      const Tensor t(op::shared_pointer(buffer), kind, staged(layout), Space::shared);
+      for (Int i : range(cta.thread, 16 * 32, 64)) t.store({i / 32, i % 32}, kind == Kind::i8 ? convert(word(i % 100 + 1), Kind::i8) : convert(convert(word(i % 100 + 1), Kind::f32), kind));
+      op::fence_async_shared();
+      cta.sync();
+      when(cta.thread == 0, [&] {
+        for (const TmaBoxes::At& at : boxes.at) op::tma_store(map, buffer + at.byte, {at.column, at.row});
+        op::bulk_commit();
+        op::bulk_wait(0, false);
+      });
+    });
+  };
+  return g;
+}
+
 // Two CTAs: multicast, remote arrivals, loads, stores and asynchronous stores through distributed shared memory.
 GoldenKernel cluster() {
   GoldenKernel g = base("cluster", numbers(Kind::bf16, 64 * 64), 2 * (64 * 32 + 64));
@@ -417,6 +445,10 @@ std::vector<GoldenKernel> golden_kernels() {
   add_copies(out);
   out.push_back(tma_out("tma_store", {}));
   out.push_back(tma_out("tma_reduce_add", op::TmaReduction::add));
+  for (int n : {25, 26, 27, 29, 31}) out.push_back(tma_edge("tma_store_edge_bf16_" + std::to_string(n), Kind::bf16, n));
+  for (int n : {17, 18, 19, 21, 27, 31}) out.push_back(tma_edge("tma_store_edge_i8_" + std::to_string(n), Kind::i8, n));
+  for (int n : {25, 26, 27, 29, 31}) out.push_back(tma_edge("tma_store_edge_f32_" + std::to_string(n), Kind::f32, n));
+  for (int n : {41, 42, 45, 47}) out.push_back(tma_load("tma_load_edge_bf16_" + std::to_string(n), Kind::bf16, Major::row, 64, 64, 128, 48, n));
   out.push_back(cluster());
   add_arithmetic(out);
   return out;

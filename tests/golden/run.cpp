@@ -48,7 +48,7 @@ Result<std::vector<uint32_t>> run_golden(Target& target, const GoldenKernel& gol
   std::vector<OperandMemory> distinct;
   for (const OperandMemory& m : ranges) {
     bool known = false;
-    for (const OperandMemory& d : distinct) known |= d.base == m.base && d.name == m.name;
+    for (const OperandMemory& d : distinct) known |= d.base == m.base;
     if (!known) distinct.push_back(m);
   }
   kernel->set_memory(std::move(distinct));

@@ -23,7 +23,7 @@ struct ExplainFlags {
 constexpr size_t kListed = 15;  // candidates without --all
 
 constexpr const char* kExamples =
-    "A problem that is not in the store for this device is tuned first.\n"
+    "A problem without a stored decision that holds for this device is tuned first.\n"
     "\n"
     "Examples:\n"
     "  gemmsmith explain 128x4096x1024 dtype=bf16 b=col\n"

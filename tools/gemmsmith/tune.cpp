@@ -29,7 +29,7 @@ constexpr double kTotalSeconds = 55;    // at most, of all problems together
 constexpr double kLeastSeconds = 0.5;   // of each problem: less measures nothing
 
 constexpr const char* kExamples =
-    "Words that are not files form one problem; a word that gives m, n or k once more begins the next.\n"
+    "Words that are not files form one problem; a word that gives m, n, k or batch once more begins the next.\n"
     "A model configuration has the Hugging Face form. A CSV file has the columns "
     "m,n,k[,name,batch,dtype,count,layA,layB];\n"
     "dtype is bf16, A is row-major and B column-major (layB C, a weight stored n x k) unless it says otherwise.\n"
