@@ -74,6 +74,8 @@ const Sign kReleasedEarly = {Kind::race,
 const Sign kOtherReleasedEarly = {Kind::race,
                                   {"b[0]", "first, reads: wgmma in {mma}", "second, writes: TMA load in {ring.fill}"}};
 const Sign kNotLanded = {Kind::race, {"a[", "first, writes: TMA load in {ring.fill}", "second, reads: wgmma in {mma}"}};
+const Sign kOtherNotLanded = {Kind::race,
+                              {"b[", "first, writes: TMA load in {ring.fill}", "second, reads: wgmma in {mma}"}};
 const Sign kOverwritten = {Kind::race,
                            {"a[", "first, reads: wgmma in {mma}", "second, writes: TMA load in {ring.fill}"}};
 const Sign kFilledTwice = {Kind::barrier_misuse,
@@ -85,7 +87,7 @@ const Sign kInitUnfenced = {
     {"full[0]", "first, writes: mbarrier.init in {roles}", "second, writes: TMA load in {ring.fill}"}};
 const Sign kInitUnordered = {
     Kind::use_before_init,
-    {"full[0]", "first, writes: mbarrier.init in {roles}", "second, reads: access in {ring.take}"}};
+    {"full[0]", "first, writes: mbarrier.init in {roles}", "second, reads: mbarrier wait in {ring.take}"}};
 const Sign kNotInitialised = {Kind::barrier_misuse,
                               {"not initialised", "full[0]", "in mbarrier.try_wait in {ring.take}"}};
 const Sign kNeverEmpty = {Kind::deadlock,
@@ -130,8 +132,8 @@ const std::vector<Bug>& bugs() {
       {"stage released one k-block early", kWsCluster, true, {kReleasedEarly}},
       {"stage released one k-block early", kPp, true, {kReleasedEarly}},
       {"stage released one k-block early", kSk, true, {kReleasedEarly}},
-      {"stage released to the own CTA only", kWsCluster, false, {kOtherReleasedEarly}},
-      {"stage released to the own CTA only", kPpCluster, false, {kReleasedEarly}},
+      {"stage released to the own CTA only", kWsCluster, false, {kOtherReleasedEarly, kOtherNotLanded, kNeverEmpty}},
+      {"stage released to the own CTA only", kPpCluster, false, {kReleasedEarly, kNotLanded, kNeverEmpty}},
       {"stage never released", kWs, false, {with(kNeverEmpty, "2 of 2 arrivals pending")}},
       {"stage never released", kWsCluster, false, {with(kNeverEmpty, "4 of 4 arrivals pending")}},
       {"stage never released", kPp, false, {with(kNeverEmpty, "1 of 1 arrivals pending")}},
@@ -170,7 +172,7 @@ const std::vector<Bug>& bugs() {
        kWsCluster,
        true,
        {{Kind::unordered_exit,
-         {"no thread of it has waited for an arrival at its mbarrier", "first, writes: access in {wait}"}}}},
+         {"no thread of it has waited for an arrival at its mbarrier", "first, writes: mbarrier.arrive in {wait}"}}}},
       {"no cluster sync before exit",
        kSk,
        false,
