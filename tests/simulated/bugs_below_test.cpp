@@ -56,7 +56,9 @@ struct Sign {
 struct Bug {
   const char* change;
   const KernelUnderTest& kernel;
-  bool invisible;  // without the race detector: right results and no finding, under all twelve schedules
+  bool
+      invisible;  // without the race detector: right results and no finding, under all twelve schedules. Random ones delay
+                  // operations by up to 2^11 steps; with shorter delays, stages released early were invisible too
   std::vector<Sign> signs;
 };
 
@@ -128,10 +130,10 @@ const std::vector<Bug>& bugs() {
        {{Kind::race, {"sums[", "first, reads: ld in {store}", "second, writes: st in {store}"}},
         {Kind::race, {"sums[", "first, writes: st in {store}", "second, reads: ld in {store}"}}}},
       // Stages of the ring.
-      {"stage released one k-block early", kWs, true, {kReleasedEarly}},
-      {"stage released one k-block early", kWsCluster, true, {kReleasedEarly}},
-      {"stage released one k-block early", kPp, true, {kReleasedEarly}},
-      {"stage released one k-block early", kSk, true, {kReleasedEarly}},
+      {"stage released one k-block early", kWs, false, {kReleasedEarly}},
+      {"stage released one k-block early", kWsCluster, false, {kReleasedEarly}},
+      {"stage released one k-block early", kPp, false, {kReleasedEarly}},
+      {"stage released one k-block early", kSk, false, {kReleasedEarly}},
       {"stage released to the own CTA only", kWsCluster, false, {kOtherReleasedEarly, kOtherNotLanded, kNeverEmpty}},
       {"stage released to the own CTA only", kPpCluster, false, {kReleasedEarly, kNotLanded, kNeverEmpty}},
       {"stage never released", kWs, false, {with(kNeverEmpty, "2 of 2 arrivals pending")}},
@@ -170,7 +172,7 @@ const std::vector<Bug>& bugs() {
       {"no cluster sync after init", kSk, false, {kInitUnordered, kNotInitialised}},
       {"no cluster sync before exit",
        kWsCluster,
-       true,
+       false,
        {{Kind::unordered_exit,
          {"no thread of it has waited for an arrival at its mbarrier", "first, writes: mbarrier.arrive in {wait}"}}}},
       {"no cluster sync before exit",
