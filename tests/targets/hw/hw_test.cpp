@@ -16,9 +16,10 @@ namespace {
 
 std::set<std::string> operations_of_the_dialect() {
   IrContext context;
+  context.mlir().getOrLoadDialect<hw::HwDialect>();
   std::set<std::string> names;
-  for (const mlir::RegisteredOperationName& name : context.mlir().getRegisteredOperationsByDialect("hw"))
-    names.insert(name.getStringRef().str());
+  for (const mlir::RegisteredOperationName& name : context.mlir().getRegisteredOperations())
+    if (name.getDialectNamespace() == "hw") names.insert(name.getStringRef().str());
   return names;
 }
 
