@@ -78,6 +78,7 @@ class GpuBuilder : public KernelBuilder {
   friend class Ring;
   void begin(const Where&);  // barriers and rings, before anyone uses them
   void end();
+  void refuse_in_roles(const char* what, const Where&) const;  // whose barriers nobody would initialise
   Ring& add_ring(int stages, std::vector<const TmaInput*> inputs, const Where&);
   GpuLimits limits_;
   GpuLaunch launch_;
@@ -90,7 +91,7 @@ class GpuBuilder : public KernelBuilder {
   };
   std::vector<Barrier> barriers_;  // of turns and cluster barriers
   std::vector<std::pair<std::string, int>> barrier_names_;
-  bool stores_in_flight_ = false, has_roles_ = false;
+  bool stores_in_flight_ = false, has_roles_ = false, has_cluster_ = false, has_tiles_ = false;
   int barrier_count_ = 0;
   std::optional<Int> barrier_base_;  // behind everything else: barriers need no alignment worth its bytes
 };

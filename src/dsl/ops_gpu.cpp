@@ -380,6 +380,8 @@ void wait_for_dependencies() {
 
 // Where recording goes on.
 
+const void* current_block() { return recording().open.back().block; }
+
 void hoist(const std::function<void()>& body) {
   Recording& r = recording();
   if (r.error) return body();

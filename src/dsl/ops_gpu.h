@@ -124,6 +124,8 @@ Vec tanh_approximate(const Vec&);  // f32
 Vec exp2_approximate(const Vec&);
 std::vector<Scalar> undefined(Kind, int n);
 
+// The loop body or branch that is being recorded: equal in two places if both run exactly as often as each other.
+const void* current_block();
 // Runs `body` recording in front of the outermost loop of its role: what it makes is invariant there.
 void hoist(const std::function<void()>& body);
 // A branch whose assignments stay inside it: a role is a thread of control of its own.
