@@ -10,6 +10,7 @@ set(whole_layers "WHOLE_ARCHIVE,gs_support,gs_layout,gs_expr,gs_problem,gs_tuner
 set(exports ${CMAKE_SOURCE_DIR}/cmake/exports.map)
 if(GEMMSMITH_PORTABLE)
   include(StaticLibrary)
+  set(pc_libs " -lstdc++ -lm")
   # -s: without symbols. The executable's own are for a debugger, which wants a build of another kind.
   target_link_options(gemmsmith PRIVATE -static-libstdc++ -static-libgcc -Wl,--gc-sections -s)
 else()

@@ -23,17 +23,17 @@ struct FolderKernel {
 };
 
 struct CompileFolderOptions {
-  int top = 1;      // configurations for each problem, the best of the model first
-  int threads = 0;  // 0: one for each core that this process may run on
+  int top = 1;                                // configurations for each problem, the best of the model first
+  int threads = 0;                            // 0: one for each core that this process may run on
   const std::atomic<bool>* cancel = nullptr;  // stops after the kernels at hand; those that are done are kept
   // After each kernel, by one thread at a time.
   std::function<void(size_t done, size_t total, const FolderKernel&)> progress;
 };
 
 struct CompileFolderReport {
-  std::vector<FolderKernel> kernels;                             // each once, though problems share it
-  std::vector<std::pair<std::string, std::string>> unserved;     // problems without any candidate, with the reason
-  std::string index;                                             // path of the index
+  std::vector<FolderKernel> kernels;                          // each once, though problems share it
+  std::vector<std::pair<std::string, std::string>> unserved;  // problems without any candidate, with the reason
+  std::string index;                                          // path of the index
   double seconds = 0;
   bool cancelled = false;
 };

@@ -70,16 +70,11 @@ json signature_json(const KernelSignature& s) {
   json out = {{"arguments", std::move(arguments)}, {"scratch_bytes", s.scratch_bytes}};
   if (s.gpu.threads == 0) return out;
   out["tensor_maps"] = std::move(maps);
-  out["launch"] = {{"threads", s.gpu.threads},
-                   {"cluster", s.gpu.cluster},
-                   {"shared_bytes", s.gpu.shared_bytes},
-                   {"rows", s.gpu.rows},
-                   {"columns", s.gpu.columns},
-                   {"tile_rows", s.gpu.tile_rows},
-                   {"tile_columns", s.gpu.tile_columns},
-                   {"splits", s.gpu.splits},
-                   {"persistent", s.gpu.persistent},
-                   {"zeroed_scratch", s.gpu.zeroed_scratch}};
+  out["launch"] = {{"threads", s.gpu.threads},           {"cluster", s.gpu.cluster},
+                   {"shared_bytes", s.gpu.shared_bytes}, {"rows", s.gpu.rows},
+                   {"columns", s.gpu.columns},           {"tile_rows", s.gpu.tile_rows},
+                   {"tile_columns", s.gpu.tile_columns}, {"splits", s.gpu.splits},
+                   {"persistent", s.gpu.persistent},     {"zeroed_scratch", s.gpu.zeroed_scratch}};
   return out;
 }
 
@@ -100,7 +95,7 @@ struct Job {
   std::string key;
   GemmProblem problem;  // the first of its problems
   FolderKernel kernel;
-  json entry;           // of the index; null until it is made
+  json entry;  // of the index; null until it is made
 };
 
 // The entries of an earlier run by their keys; none if the index is absent, damaged or of another form.
@@ -142,7 +137,8 @@ class FolderBuild {
 
   void run() {
     earlier_ = entries_of(index());
-    size_t threads = size_t(options_.threads > 0 ? options_.threads : std::max(1u, std::thread::hardware_concurrency()));
+    size_t threads =
+        size_t(options_.threads > 0 ? options_.threads : std::max(1u, std::thread::hardware_concurrency()));
     threads = std::min(threads, jobs_.size());
     std::vector<std::jthread> workers;
     for (size_t i = 0; i < threads; ++i) workers.emplace_back([this] { work(); });
@@ -158,7 +154,8 @@ class FolderBuild {
       if (!job.entry.is_null() || !job.kernel.refused.empty()) report.kernels.push_back(job.kernel);
     }
     for (const auto& [key, entry] : earlier_) kernels.push_back(entry);  // of runs with other problems
-    for (const auto& [problem, reason] : report.unserved) unserved.push_back({{"problem", problem}, {"reason", reason}});
+    for (const auto& [problem, reason] : report.unserved)
+      unserved.push_back({{"problem", problem}, {"reason", reason}});
     const json document = {{"form", kIndexForm},
                            {"device", device_.facts().kind},
                            {"code", target().code_id()},

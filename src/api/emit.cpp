@@ -10,15 +10,21 @@ Result<std::vector<Candidate>> native_candidates(const Device& device, const Gem
   GS_CHECK(problem.validate());
   const std::string& kind = device.facts().kind;
   if (const auto arch = gpu_arch(kind); arch.ok() && (*arch)->missing != nullptr)
-    return Error{"device " + kind, problem.print(), concat("has no template: a GEMM ", (*arch)->missing, " is missing"),
-                 "sm_90a has templates", {}};
+    return Error{"device " + kind,
+                 problem.print(),
+                 concat("has no template: a GEMM ", (*arch)->missing, " is missing"),
+                 "sm_90a has templates",
+                 {}};
   GS_TRY(const std::vector<Source*> native, select_sources(*device.state(), {"native"}));
   if (const Supports answer = native[0]->supports(problem, device.facts()); !answer)
     return Error{"device " + kind, problem.print(), "is not for the native source: " + answer.reason, {}, {}};
   CandidateSet set = native[0]->candidates(problem, device.facts());
   if (set.kept.empty())
-    return Error{"device " + kind, problem.print(), "has no candidate of the native source",
-                 "`gemmsmith explain` lists the rules", {}};
+    return Error{"device " + kind,
+                 problem.print(),
+                 "has no candidate of the native source",
+                 "`gemmsmith explain` lists the rules",
+                 {}};
   return std::move(set.kept);
 }
 
@@ -26,12 +32,15 @@ namespace {
 
 Error no_such_stage(const std::string& stage, const CompiledKernel& compiled, const std::string& kind) {
   if (const auto absent = compiled.absent_stages.find(stage); absent != compiled.absent_stages.end())
-    return Error{"--stage", stage, "cannot be had on this machine: " + absent->second, {}, {}};
+    return Error(absent->second).note("so that this machine has no stage " + stage);
   std::vector<std::string> known;
   for (const auto& [name, text] : compiled.stages) known.push_back(name);
   known.push_back("object");
-  return Error{"--stage", "\"" + stage + "\"", "is not a stage of a kernel for the device \"" + kind + "\"",
-               "known: " + join(known, ", "), {}};
+  return Error{"--stage",
+               "\"" + stage + "\"",
+               "is not a stage of a kernel for the device \"" + kind + "\"",
+               "known: " + join(known, ", "),
+               {}};
 }
 
 }  // namespace

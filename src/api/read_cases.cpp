@@ -6,6 +6,7 @@ namespace gemmsmith {
 namespace {
 
 constexpr size_t kMaxCasesPerLine = 100'000;
+constexpr size_t kMaxBytesPerLine = 64'000'000;  // of all cases of a line together
 
 Error case_error(const std::string& file, int line, Error error) {
   error.where = file + ":" + std::to_string(line) + (error.where.empty() ? "" : ": " + error.where);
@@ -15,12 +16,22 @@ Error case_error(const std::string& file, int line, Error error) {
 // "m={1,2} n={3,4}" -> "m=1 n=3", "m=1 n=4", "m=2 n=3", "m=2 n=4". Braces do not nest.
 Result<std::vector<std::string>> multiply_out(const std::string& text) {
   std::vector<std::string> done = {""};
+  size_t bytes = 0;  // of all of it
+  const auto too_long = [] {
+    return Error{"",
+                 "its cases",
+                 "take more than " + std::to_string(kMaxBytesPerLine) + " bytes, the limit for one line",
+                 "shorten its lists",
+                 {}};
+  };
   size_t at = 0;
   while (at < text.size()) {
     const size_t open = text.find('{', at);
     const std::string plain = text.substr(at, open == text.npos ? text.npos : open - at);
     if (plain.find('}') != plain.npos)
       return Error{"", "\"}\"", "has no \"{\" before it", "lists look like m={1,2,3}", {}};
+    bytes += done.size() * plain.size();
+    if (bytes > kMaxBytesPerLine) return too_long();
     for (std::string& s : done) s += plain;
     if (open == text.npos) break;
     const size_t close = text.find('}', open);
@@ -29,6 +40,7 @@ Result<std::vector<std::string>> multiply_out(const std::string& text) {
     if (inside.find('{') != inside.npos)
       return Error{"", "\"{" + shown(inside) + "}\"", "has a list inside a list", "lists look like m={1,2,3}", {}};
     std::vector<std::string> next;
+    bytes = 0;
     for (const std::string& s : done) {
       // Commas inside parentheses belong to the alternative: epilogue={acc,clamp(acc, 0, 6)}.
       int depth = 0;
@@ -38,6 +50,7 @@ Result<std::vector<std::string>> multiply_out(const std::string& text) {
         depth += (c == '(' || c == '[') - (c == ')' || c == ']');
         if (c == ',' && (depth == 0 || i == inside.size())) {
           next.push_back(s + std::string(trim(alternative)));
+          bytes += next.back().size();
           alternative.clear();
         } else {
           alternative += c;
@@ -49,6 +62,7 @@ Result<std::vector<std::string>> multiply_out(const std::string& text) {
                      "are over the limit of " + std::to_string(kMaxCasesPerLine) + " for one line",
                      "shorten its lists",
                      {}};
+      if (bytes > kMaxBytesPerLine) return too_long();
     }
     done = std::move(next);
     at = close + 1;

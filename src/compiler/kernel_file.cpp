@@ -62,8 +62,9 @@ class Reader {
 };
 
 void put(std::string& bytes, const GpuLaunch& gpu) {
-  for (const int64_t number : {int64_t(gpu.threads), int64_t(gpu.cluster), gpu.shared_bytes, gpu.tile_rows, gpu.tile_columns,
-                               int64_t(gpu.splits), int64_t(gpu.persistent), int64_t(gpu.zeroed_scratch)})
+  for (const int64_t number :
+       {int64_t(gpu.threads), int64_t(gpu.cluster), gpu.shared_bytes, gpu.tile_rows, gpu.tile_columns,
+        int64_t(gpu.splits), int64_t(gpu.persistent), int64_t(gpu.zeroed_scratch)})
     put(bytes, uint64_t(number));
   put(bytes, gpu.rows);
   put(bytes, gpu.columns);
@@ -140,7 +141,8 @@ Result<CompiledKernel> parse_kernel(std::string_view bytes) {
   }
   kernel.signature.gpu = read_launch(reader);
   const uint64_t maps = reader.number();
-  for (uint64_t i = 0; i < maps && !reader.failed(); ++i) kernel.signature.tensor_maps.push_back(read_tensor_map(reader));
+  for (uint64_t i = 0; i < maps && !reader.failed(); ++i)
+    kernel.signature.tensor_maps.push_back(read_tensor_map(reader));
   kernel.object = reader.text();
   if (reader.left() != 0) reader.fail(concat("is followed by ", reader.left(), " bytes more"));
   if (reader.failed()) return *reader.error();

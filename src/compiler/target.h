@@ -52,7 +52,7 @@ struct CompiledKernel {
   KernelSignature signature;
   CompileTimes ms;
   std::map<std::string, std::string> stages;  // "mlir", "llvm", "asm", "ptx": text
-  std::map<std::string, std::string> absent_stages;  // those that this machine cannot make, with the reason
+  std::map<std::string, Error> absent_stages;  // those that this machine cannot make, and why
   std::optional<KernelResources> resources;   // of a kernel for a GPU that has been assembled
 };
 

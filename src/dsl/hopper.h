@@ -82,15 +82,18 @@ class GpuBuilder : public KernelBuilder {
   Int allocate(const std::string& name, int64_t bytes, int parts = 1, Where at = Where::current());
   Int allocate_barriers(const std::string& name, int count);
 
+  // The raw level of TMA: the map of a matrix whose boxes are those of a tile's layout.
+  op::TensorMapRef tensor_map(const MatrixArg&, const Layout& tile, int box_rows, int box_columns, const TmaOptions& = {},
+                              const Where& at = Where::current());
+
   KernelSignature finish();
 
  private:
   friend class Ring;
   void begin(const Where&);  // barriers and rings, before anyone uses them
   void end();
+  void refuse_in_roles(const char* what, const Where&) const;  // whose barriers nobody would initialise
   Ring& add_ring(int stages, std::vector<const TmaInput*> inputs, const Where&);
-  op::TensorMapRef tensor_map(const MatrixArg&, const Layout& tile, int box_rows, int box_columns, const TmaOptions&,
-                              const Where&);
   GpuLimits limits_;
   GpuLaunch launch_;
   std::vector<TensorMapSpec> maps_;
@@ -102,7 +105,7 @@ class GpuBuilder : public KernelBuilder {
   };
   std::vector<Barrier> barriers_;  // of turns and cluster barriers
   std::vector<std::pair<std::string, int>> barrier_names_;
-  bool stores_in_flight_ = false, has_roles_ = false;
+  bool stores_in_flight_ = false, has_roles_ = false, has_cluster_ = false, has_tiles_ = false;
   int barrier_count_ = 0;
   std::optional<Int> barrier_base_;  // behind everything else: barriers need no alignment worth its bytes
 };

@@ -279,6 +279,11 @@ void fence_async_shared() {
                            NVVM::SharedSpaceAttr::get(r.b.getContext(), NVVM::SharedSpace::shared_cta));
 }
 
+void fence_async() {
+  Recording& r = recording();
+  make<NVVM::FenceProxyOp>(r, NVVM::ProxyKind::async, NVVM::SharedSpaceAttr());
+}
+
 // cp.async.
 
 void copy_async(const Int& to, const Scalar& from, int size, const Int& valid) {
@@ -396,6 +401,8 @@ void wait_for_dependencies() {
 }
 
 // Where recording goes on.
+
+const void* current_block() { return recording().open.back().block; }
 
 void hoist(const std::function<void()>& body) {
   Recording& r = recording();

@@ -78,6 +78,7 @@ void bulk_store(const Scalar& to, const Int& from, const Int& bytes);
 void bulk_commit();
 void bulk_wait(int pending, bool read_only);  // read_only: the sources may be written again
 void fence_async_shared();                    // fence.proxy.async.shared::cta
+void fence_async();                           // fence.proxy.async, of global memory too
 
 // cp.async: for what TMA's alignment rules exclude. 4, 8 or 16 bytes, of which `valid` are read and the rest zero.
 void copy_async(const Int& to, const Scalar& from, int bytes, const Int& valid);
@@ -127,6 +128,8 @@ Vec tanh_approximate(const Vec&);  // f32
 Vec exp2_approximate(const Vec&);
 std::vector<Scalar> undefined(Kind, int n);
 
+// The loop body or branch that is being recorded: equal in two places if both run exactly as often as each other.
+const void* current_block();
 // Runs `body` recording in front of the outermost loop of its role: what it makes is invariant there.
 void hoist(const std::function<void()>& body);
 // A branch whose assignments stay inside it: a role is a thread of control of its own.

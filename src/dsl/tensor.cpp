@@ -26,6 +26,8 @@ bool Tensor::contiguous(int mode) const {
   return !leaves.empty() && leaves.front().stride.constant() == bytes(element_);
 }
 
+Scalar Tensor::pointer() const { return op::advance(pointer_, linear_); }
+
 bool Tensor::is_static() const {
   for (int m = 0; m < rank(); ++m)
     if (!extent(m).constant()) return false;

@@ -36,6 +36,7 @@ class Tensor {
   Int extent(int mode) const { return layout_.extent(mode); }
   bool contiguous(int mode) const;                  // its first leaf steps from element to element
   const Offset& linear() const { return linear_; }  // known bytes from the pointer; if swizzled, all
+  Scalar pointer() const;                           // of its first element; not of swizzled tensors
   bool is_static() const;                           // all extents are known: no masks
   std::optional<Layout> static_layout() const;      // if everything is known
 

@@ -21,7 +21,7 @@ struct GemvConfig {
 };
 
 constexpr int kMaxRows = 12;
-constexpr int kMaxUnroll = 16;  // four times the largest of the space
+constexpr int kMaxUnroll = 16;
 
 // Sums of mr x nr dot products over vectors of `wide` elements of k.
 class DotTile {
@@ -150,7 +150,7 @@ Supports legal(const GemvConfig& c, const GemmProblem& p, const DeviceFacts& dev
     return Supports::no("block = " + std::to_string(c.block) + " is not a multiple of nr and of a vector's lanes");
   if (c.unroll <= 0 || c.unroll > kMaxUnroll)
     return Supports::no("unroll = " + std::to_string(c.unroll) + " is not from 1 to " + std::to_string(kMaxUnroll) +
-                        ": beyond, the loop is longer to compile and to fetch, and no faster");
+                        ", four times the largest that is tried: the code and the time to compile it grow with it");
   const int used = c.mr * c.nr + c.mr + 1 + (c.dot && p.a.type == DataType::i8 ? c.nr + 1 : 0);
   if (used > registers)
     return Supports::no(std::to_string(c.mr) + "x" + std::to_string(c.nr) + " sums need " + std::to_string(used) +

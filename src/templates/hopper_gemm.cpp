@@ -110,7 +110,16 @@ Supports hopper_supports(const GemmProblem& p, const DeviceFacts&) {
   return {};
 }
 
-Supports tma_stores(const GemmProblem& p) { return tma_takes("D", p.d, p.m, p.n, p.batch); }
+Supports tma_stores(const GemmProblem& p) {
+  if (const Supports answer = tma_takes("D", p.d, p.m, p.n, p.batch); !answer) return answer;
+  const bool by_rows = p.d.column_stride == 1;
+  const int64_t extent = by_rows ? p.n : p.m, unit = kTmaAlignment / bytes_of(p.d.type);
+  const int64_t outer = by_rows ? p.m : p.n;
+  if (extent % unit == 0 || outer == 0) return {};
+  // Measured on an H200: tests/golden, tma_store_edge_*. The element behind a row's end is the gap, or the next row.
+  return Supports::no(std::string(by_rows ? "n = " : "m = ") + number(extent) + " is not a multiple of " + number(unit) +
+                      ": TMA stores write whole 16 bytes, and so past the end of D's " + (by_rows ? "rows" : "columns"));
+}
 
 Supports hopper_legal(const HopperConfig& c, const GemmProblem& p, int consumers) {
   const int step = 32 / element_bytes(p), unit = 64 * consumers;

@@ -48,6 +48,10 @@ TEST(ReadCases, a_line_has_a_limit) {
   for (int i = 1; i < 400; ++i) list += "," + std::to_string(i);
   list += "}";
   EXPECT_EQ(error_of("m=" + list + " n=" + list + " k=1").substr(0, 15), "edge.cases:1: 1");
+  const std::string long_text(400'000, '1');
+  for (const std::string& line : {"m=" + list + " n=1 k=" + long_text, long_text + "=" + list})
+    EXPECT_EQ(error_of(line),
+              "edge.cases:1: its cases take more than 64000000 bytes, the limit for one line; shorten its lists");
 }
 
 }  // namespace

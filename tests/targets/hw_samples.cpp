@@ -35,10 +35,11 @@ std::string wgmma_sample(const WgmmaSample& s) {
                     ", %descriptor_b, %i1) <{a_k_steps = " + steps(s.k_steps, 32) +
                     ", a_mn_steps = " + steps(s.instructions, 8192) + ", b_k_steps = " + steps(s.k_steps, 32) +
                     ", mn_major_a = " + text(s.mn_major_a) + ", mn_major_b = " + text(s.mn_major_b) +
-                    ", n = " + std::to_string(s.n) + " : i32, operandSegmentSizes = array<i32: " + std::to_string(sums) +
+                    ", n = " + std::to_string(s.n) +
+                    " : i32, operandSegmentSizes = array<i32: " + std::to_string(sums) +
                     (s.registers_a ? ", 0, " + std::to_string(registers) : std::string(", 1, 0")) +
-                    ", 1, 1>, type_a = #hw<mma_type " + s.type + ">, type_b = #hw<mma_type " + s.type + ">}> : (" + types +
-                    ", i64, i1) -> (" + repeated(sum, sums) + ")\n";
+                    ", 1, 1>, type_a = #hw<mma_type " + s.type + ">, type_b = #hw<mma_type " + s.type + ">}> : (" +
+                    types + ", i64, i1) -> (" + repeated(sum, sums) + ")\n";
   std::string results;
   for (int i = 0; i < sums; ++i) results += (i ? ", %sums#" : "%sums#") + std::to_string(i);
   out += "  %done:" + std::to_string(sums) + " = \"hw.wgmma_wait\"(" + results + ") <{pending = 0 : i32}> : (" +
@@ -57,8 +58,8 @@ const std::map<std::string, std::vector<std::string>>& hw_samples() {
     return out;
   };
   static const auto load = [](int words, const char* hint) {
-    std::string out = "  %words:" + std::to_string(words) + " = \"hw.load_global\"(%global) <{hint = #hw<cache_hint " + hint +
-                      ">}> : (!llvm.ptr<1>) -> (" + repeated("i32", words) + ")\n";
+    std::string out = "  %words:" + std::to_string(words) + " = \"hw.load_global\"(%global) <{hint = #hw<cache_hint " +
+                      hint + ">}> : (!llvm.ptr<1>) -> (" + repeated("i32", words) + ")\n";
     for (int i = 0; i < words; ++i)
       out += "  llvm.store volatile %words#" + std::to_string(i) + ", %shared : i32, !llvm.ptr<3>\n";
     return out;
@@ -68,7 +69,8 @@ const std::map<std::string, std::vector<std::string>>& hw_samples() {
            ", !llvm.ptr<7>, !llvm.ptr<7>) -> ()\n";
   };
   static const auto approximate = [](const char* op) {
-    return "  %y = \"" + std::string(op) + "\"(%f32) : (f32) -> f32\n  llvm.store volatile %y, %global : f32, !llvm.ptr<1>\n";
+    return "  %y = \"" + std::string(op) +
+           "\"(%f32) : (f32) -> f32\n  llvm.store volatile %y, %global : f32, !llvm.ptr<1>\n";
   };
   static const std::map<std::string, std::vector<std::string>> samples = {
       {"hw.wgmma_block",
@@ -102,7 +104,8 @@ llvm.func @kernel(%global: !llvm.ptr<1>, %i64: i64) attributes {nvvm.kernel, nvv
   %i1 = arith.cmpi ne, %i64, %zero : i64
   %descriptor_a = arith.addi %i64, %zero : i64
   %descriptor_b = arith.addi %i64, %i64 : i64
-)" + lines + "  llvm.return\n}\n";
+)" + lines +
+         "  llvm.return\n}\n";
 }
 
 std::function<Result<KernelIr>(IrContext&)> gpu_kernel_text(const std::string& text) {

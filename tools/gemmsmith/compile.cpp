@@ -23,8 +23,10 @@ struct CompileFlags {
 };
 
 constexpr const char* kExamples =
-    "Kernels serve every problem of their class, so that there are fewer of them than problems. The folder's index.json\n"
-    "says what each needs to be called. Kernels that are there from an earlier run, of equal code, are kept. Ctrl-C keeps\n"
+    "Kernels serve every problem of their class, so that there are fewer of them than problems. The folder's "
+    "index.json\n"
+    "says what each needs to be called. Kernels that are there from an earlier run, of equal code, are kept. Ctrl-C "
+    "keeps\n"
     "what is done.\n"
     "\n"
     "Examples:\n"
@@ -42,7 +44,8 @@ void print_report(const CompileFolderReport& report) {
     ms += kernel.kept ? 0 : kernel.ms;
     if (!kernel.refused.empty()) std::cout << "refused: " << kernel.config << "\n  " << kernel.refused << "\n";
   }
-  for (const auto& [problem, reason] : report.unserved) std::cout << "not served: " << problem << "\n  " << reason << "\n";
+  for (const auto& [problem, reason] : report.unserved)
+    std::cout << "not served: " << problem << "\n  " << reason << "\n";
   std::cout << plural(int64_t(made), "kernel") << " compiled";
   if (made + refused > 0) std::cout << " (" << format_time(ms * 1e3 / double(made + refused)) << " each)";
   if (kept > 0) std::cout << ", " << kept << " kept";
@@ -93,7 +96,9 @@ void add_compile(CLI::App& app, Chosen& chosen) {
   command->add_option("--top", flags->top, "Configurations for each problem, the model's best first")
       ->type_name("N")
       ->capture_default_str();
-  command->add_option("--out", flags->folder, "Folder of the kernels; made if it is not there")->required()->type_name("FOLDER");
+  command->add_option("--out", flags->folder, "Folder of the kernels; made if it is not there")
+      ->required()
+      ->type_name("FOLDER");
   command->footer(kExamples);
 }
 

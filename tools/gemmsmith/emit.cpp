@@ -70,8 +70,8 @@ int run(const EmitFlags& flags) {
 
 void add_emit(CLI::App& app, Chosen& chosen) {
   auto flags = std::make_shared<EmitFlags>();
-  CLI::App* command =
-      add_command(app, chosen, "emit", "Print a native kernel at one stage of its compilation: MLIR to machine code", flags, run);
+  CLI::App* command = add_command(
+      app, chosen, "emit", "Print a native kernel at one stage of its compilation: MLIR to machine code", flags, run);
   command->add_option("problem", flags->words, "The problem, in one word or several")->required()->type_name("PROBLEM");
   add_device_flags(command, flags->device);
   command->add_option("--config", flags->config, "A configuration of the source native")->type_name("CONFIG");

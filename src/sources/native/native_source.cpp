@@ -3,10 +3,10 @@
 #include <bit>
 #include <chrono>
 
+#include "problem/spec.h"
 #include "sources/native/build_id.h"
 #include "sources/native/loaded_kernels.h"
 #include "support/text.h"
-#include "problem/spec.h"
 #include "templates/template.h"
 
 namespace gemmsmith {
@@ -53,7 +53,8 @@ std::vector<OperandMemory> memory_of(const GemmProblem& p, const GemmArguments& 
     const ElementSpan span = span_of(o, p.batch);
     const int64_t bytes = bytes_of(o.spec->type);
     char* const first = static_cast<char*>(const_cast<void*>(base));
-    if (base && !span.empty()) memory.push_back({std::string(1, o.name), first + span.low * bytes, span.elements() * bytes, writable});
+    if (base && !span.empty())
+      memory.push_back({std::string(1, o.name), first + span.low * bytes, span.elements() * bytes, writable});
   };
   add(operand_a(p), arguments.a, false);
   add(operand_b(p), arguments.b, false);

@@ -65,8 +65,11 @@ Result<const GpuArch*> gpu_arch(std::string_view name) {
     if (arch.name == name) return &arch;
   const std::vector<std::string> known = gpu_arch_names();
   const std::string near = suggest(name, known), all = "known: " + join(known, ", ");
-  return Error{"arch", "\"" + std::string(name) + "\"", "is not an architecture that kernels are compiled for",
-               near == all ? all : near + "; " + all, {}};
+  return Error{"arch",
+               "\"" + std::string(name) + "\"",
+               "is not an architecture that kernels are compiled for",
+               near == all ? all : near + "; " + all,
+               {}};
 }
 
 Result<DeviceFacts> describe_arch(std::string_view name) {

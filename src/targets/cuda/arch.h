@@ -10,11 +10,11 @@
 namespace gemmsmith {
 
 struct GpuArch {
-  const char* name;        // what LLVM and assemblers call it: "sm_90a"
-  int ptx_version;         // the lowest that has all instructions of its kernels: 81 is PTX ISA 8.1
-  int64_t shared_bytes;    // that a CTA may have
-  const char* missing;     // how the GEMM that nobody has written for it yet would work; null: there is one
-  DeviceFacts nominal;     // of a GPU of this architecture, from its data sheet
+  const char* name;      // what LLVM and assemblers call it: "sm_90a"
+  int ptx_version;       // the lowest that has all instructions of its kernels: 81 is PTX ISA 8.1
+  int64_t shared_bytes;  // that a CTA may have
+  const char* missing;   // how the GEMM that nobody has written for it yet would work; null: there is one
+  DeviceFacts nominal;   // of a GPU of this architecture, from its data sheet
 };
 
 std::vector<std::string> gpu_arch_names();

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "support/dynamic_library.h"
@@ -21,28 +22,28 @@ std::optional<std::string> find_program(const std::string& name, const ToolkitPa
   return {};
 }
 
-std::string not_found(const std::string& name, const ToolkitPaths& paths) {
-  return name + ": in none of " + (paths.programs.empty() ? "no folders" : join(paths.programs, ", "));
-}
+std::string not_found(const ToolkitPaths& paths) { return "looked for in " + join(paths.programs, ", "); }
 
-// The first lines of what a program reported; the rest seldom says more.
-std::string first_lines(std::string_view text, size_t count) {
-  std::vector<std::string> kept;
-  for (const std::string_view line : split(trim(text), '\n'))
-    if (kept.size() < count) kept.emplace_back(line);
-  return join(kept, "\n");
+// The first of what a program reported, and a few more lines as notes; the rest seldom says more.
+Error refused(const std::string& program, const std::string& given, std::string_view report) {
+  constexpr size_t kNotes = 4;
+  Error error{program, given, "is refused", {}, {}};
+  for (const std::string_view line : split(trim(report), '\n')) {
+    if (error.notes.size() == kNotes) break;
+    if (!line.empty()) error.notes.emplace_back(line);
+  }
+  return error;
 }
 
 class Ptxas : public Assembler {
  public:
   static Result<std::unique_ptr<Assembler>> open(const ToolkitPaths& paths) {
     const auto path = find_program("ptxas", paths);
-    if (!path) return Error{"ptxas", "the program", "is not there", {}, {not_found("ptxas", paths)}};
+    if (!path) return Error{"ptxas", "the program", "is not there", {}, {not_found(paths)}};
     GS_TRY(const ProgramOutput output, run_program(*path, {"--version"}));
     // "Cuda compilation tools, release 13.0, V13.0.88"
     const size_t at = output.text.find(", V");
-    if (output.exit_code != 0 || at == output.text.npos)
-      return Error{*path, "--version", "is answered with: " + first_lines(output.text, 1), {}, {}};
+    if (output.exit_code != 0 || at == output.text.npos) return refused(*path, "--version", output.text);
     const std::string_view rest = std::string_view(output.text).substr(at + 3);
     return std::unique_ptr<Assembler>(new Ptxas(*path, std::string(rest.substr(0, rest.find_first_of(" \n")))));
   }
@@ -55,8 +56,7 @@ class Ptxas : public Assembler {
     const std::string in = folder.file(kernel + ".ptx"), out = folder.file(kernel + ".cubin");
     GS_CHECK(write_file_atomic(in, ptx));
     GS_TRY(const ProgramOutput output, run_program(path_, {"-arch=" + arch, "-v", "-O3", in, "-o", out}));
-    if (output.exit_code != 0)
-      return Error{name(), "the PTX of " + kernel, "is refused: " + first_lines(output.text, 5), {}, {}};
+    if (output.exit_code != 0) return refused(name(), "the PTX of " + kernel, output.text);
     Assembled result;
     GS_TRY(result.cubin, read_file(out));
     result.resources = parse_resources(output.text, ptx);
@@ -81,8 +81,7 @@ class NvrtcAssembler : public Assembler {
                              const std::string& arch) const override {
     GS_TRY(const NvrtcOutput output,
            nvrtc_.compile(nvrtc_source(ptx, kernel, signature), {"-arch=" + arch, "--ptxas-options=-v"}));
-    if (output.cubin.empty())
-      return Error{name(), "the PTX of " + kernel, "is refused: " + first_lines(output.log, 5), {}, {}};
+    if (output.cubin.empty()) return refused(name(), "the PTX of " + kernel, output.log);
     Assembled result;
     result.cubin = output.cubin;
     result.resources = parse_resources(output.log, "");  // its lines are those of a text that nobody sees
@@ -108,16 +107,19 @@ class DriverAssembler : public Assembler {
 
 ToolkitPaths toolkit_paths() {
   ToolkitPaths paths;
+  const auto add = [](std::vector<std::string>& folders, std::string folder) {
+    if (std::find(folders.begin(), folders.end(), folder) == folders.end()) folders.push_back(std::move(folder));
+  };
   const std::string path = environment_variable("PATH").value_or("");
   for (const std::string_view folder : split(path, ':'))
-    if (!folder.empty()) paths.programs.emplace_back(folder);
+    if (!folder.empty()) add(paths.programs, std::string(folder));
   paths.libraries.push_back("");
   for (const auto& home : {environment_variable("CUDA_HOME"), environment_variable("CUDA_PATH"),
                            std::optional<std::string>("/usr/local/cuda")}) {
     if (!home || home->empty()) continue;
-    paths.programs.push_back(*home + "/bin");
-    paths.libraries.push_back(*home + "/lib64");
-    paths.libraries.push_back(*home + "/lib");
+    add(paths.programs, *home + "/bin");
+    add(paths.libraries, *home + "/lib64");
+    add(paths.libraries, *home + "/lib");
   }
   return paths;
 }
@@ -133,14 +135,14 @@ Result<AssemblerKind> assembler_named(std::string_view name) {
 Result<std::unique_ptr<Assembler>> find_assembler(AssemblerKind kind, const ToolkitPaths& paths) {
   if (kind == AssemblerKind::ptxas) return Ptxas::open(paths);
   if (kind == AssemblerKind::nvrtc) return NvrtcAssembler::open(paths);
-  std::vector<std::string> passed_over;
+  std::vector<Error> passed_over;
   std::unique_ptr<Assembler> found;
   for (const auto open : {&Ptxas::open, &NvrtcAssembler::open}) {
     if (kind == AssemblerKind::driver || found) break;
     if (auto assembler = open(paths); assembler.ok())
       found = std::move(*assembler);
     else
-      passed_over.push_back(assembler.error().text());
+      passed_over.push_back(assembler.error());
   }
   if (!found) found = std::make_unique<DriverAssembler>();
   found->passed_over_ = std::move(passed_over);
@@ -150,8 +152,11 @@ Result<std::unique_ptr<Assembler>> find_assembler(AssemblerKind kind, const Tool
 Result<std::string> disassemble(std::string_view cubin, const ToolkitPaths& paths) {
   const auto nvdisasm = find_program("nvdisasm", paths), cuobjdump = find_program("cuobjdump", paths);
   if (!nvdisasm && !cuobjdump)
-    return Error{"disassembler", "nvdisasm or cuobjdump", "is not there: they come with a CUDA toolkit", "add it to PATH",
-                 {not_found("nvdisasm, cuobjdump", paths)}};
+    return Error{"disassembler",
+                 "nvdisasm or cuobjdump",
+                 "is not there: they come with a CUDA toolkit",
+                 "add it to PATH",
+                 {not_found(paths)}};
   GS_TRY(const TemporaryFolder folder, TemporaryFolder::make());
   const std::string in = folder.file("kernel.cubin");
   GS_CHECK(write_file_atomic(in, cubin));
@@ -159,13 +164,14 @@ Result<std::string> disassemble(std::string_view cubin, const ToolkitPaths& path
   GS_TRY(const ProgramOutput output,
          nvdisasm ? run_program(*nvdisasm, {"-c", in}) : run_program(*cuobjdump, {"-sass", in}));
   if (output.exit_code == 0) return output.text;
-  return Error{nvdisasm ? *nvdisasm : *cuobjdump, "the cubin", "is refused: " + first_lines(output.text, 3), {}, {}};
+  return refused(nvdisasm ? *nvdisasm : *cuobjdump, "the cubin", output.text);
 }
 
 std::string nvrtc_source(std::string_view ptx, const std::string& kernel, const KernelSignature& signature) {
-  std::string source = "struct alignas(64) TensorMap { unsigned long long words[16]; };\n"
-                       "extern __shared__ __align__(1024) unsigned char gs_shared[];\n"
-                       "extern \"C\" __global__ void ";
+  std::string source =
+      "struct alignas(64) TensorMap { unsigned long long words[16]; };\n"
+      "extern __shared__ __align__(1024) unsigned char gs_shared[];\n"
+      "extern \"C\" __global__ void ";
   if (signature.gpu.cluster > 1) source += concat("__cluster_dims__(", signature.gpu.cluster, ", 1, 1) ");
   source += concat("__launch_bounds__(", signature.gpu.threads, ", 1) ", kernel, "(");
   std::vector<std::string> parameters;

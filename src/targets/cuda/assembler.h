@@ -22,7 +22,7 @@ enum class AssemblerKind { automatic, ptxas, nvrtc, driver };
 Result<AssemblerKind> assembler_named(std::string_view);  // "", "ptxas", "nvrtc", "driver"
 
 struct Assembled {
-  std::string cubin;         // empty: nobody assembled it here, the driver will
+  std::string cubin;  // empty: nobody assembled it here, the driver will
   KernelResources resources;
 };
 
@@ -35,11 +35,11 @@ class Assembler {
   // `ptx` has one entry, called `kernel`, of this signature. Errors: what the assembler reports.
   virtual Result<Assembled> assemble(const std::string& ptx, const std::string& kernel, const KernelSignature&,
                                      const std::string& arch) const = 0;
-  // Why those that would have been taken first are not: "ptxas: in none of the folders ...".
-  const std::vector<std::string>& passed_over() const { return passed_over_; }
+  // Why those that would have been taken first are not.
+  const std::vector<Error>& passed_over() const { return passed_over_; }
 
  protected:
-  std::vector<std::string> passed_over_;
+  std::vector<Error> passed_over_;
   friend Result<std::unique_ptr<Assembler>> find_assembler(AssemblerKind, const ToolkitPaths&);
 };
 

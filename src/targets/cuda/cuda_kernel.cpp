@@ -110,14 +110,11 @@ class CudaKernel : public LoadedKernel {
         if (signature_.arguments[w].kind != KernelArgument::Kind::pointer) continue;
         const char* const begin = static_cast<const char*>(memory_[i].base);
         const char* const there = reinterpret_cast<const char*>(words[w]);
-        if (there < begin || there >= begin + memory_[i].bytes || !names(signature_.arguments[w].name, memory_[i].name)) continue;
+        if (there < begin || there >= begin + memory_[i].bytes) continue;
         words[w] = int64_t(buffers_[i].at()) + offset + (there - begin);
       }
     }
     return Done{};
-  }
-  static bool names(const std::string& argument, const std::string& memory) {
-    return argument == memory || (argument == "operand_c" && (memory == "c" || memory == "d"));
   }
   Status copy_out() {
     GS_CHECK(driver_->synchronize());

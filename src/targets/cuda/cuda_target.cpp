@@ -31,7 +31,10 @@ class Stopwatch {
 class CudaTarget : public Target {
  public:
   CudaTarget(const GpuArch& arch, std::unique_ptr<Assembler> assembler, const CudaTargetOptions& options)
-      : arch_(arch), assembler_(std::move(assembler)), paths_(options.paths), driver_(options.driver),
+      : arch_(arch),
+        assembler_(std::move(assembler)),
+        paths_(options.paths),
+        driver_(options.driver),
         facts_(driver_ ? driver_->facts() : arch.nominal) {
     // What only a data sheet says, until it is measured.
     if (facts_.peak_bf16_gflops == 0) facts_.peak_bf16_gflops = arch.nominal.peak_bf16_gflops;
@@ -61,8 +64,11 @@ class CudaTarget : public Target {
 
   Result<std::unique_ptr<LoadedKernel>> load(const CompiledKernel& kernel) override {
     if (driver_) return load_cuda_kernel(driver_, kernel, /*stage_memory=*/true);
-    return Error{concat("device ", arch_.name), "kernel " + kernel.name, "cannot be loaded: this device only compiles",
-                 "device cuda, on a machine with a GPU; or the simulator, sim:" + std::string(arch_.name), {}};
+    return Error{concat("device ", arch_.name),
+                 "kernel " + kernel.name,
+                 "cannot be loaded: this device only compiles",
+                 "device cuda, on a machine with a GPU; or the simulator, sim:" + std::string(arch_.name),
+                 {}};
   }
 
  private:
@@ -123,7 +129,7 @@ Status CudaTarget::compile_with(PtxGenerator& generator, const std::function<Res
   if (auto sass = disassemble(kernel.object, paths_); sass.ok())
     kernel.stages["sass"] = std::move(*sass);
   else
-    kernel.absent_stages["sass"] = sass.error().text();
+    kernel.absent_stages["sass"] = sass.error();
   return Done{};
 }
 
@@ -132,8 +138,11 @@ Status CudaTarget::assemble(const std::string& ptx, const CompileOptions& option
   if (assembled.cubin.empty()) {
     kernel.object = ptx;
     if (!options.keep_stages) return Done{};
-    std::string reason = "no assembler is used here: the driver assembles the PTX when it loads the kernel";
-    for (const std::string& note : assembler_->passed_over()) reason += "\n  " + note;
+    Error reason{"assembler", "the PTX", "is left to the driver, which assembles it when it loads the kernel", {}, {}};
+    for (const Error& why : assembler_->passed_over()) {
+      reason.notes.push_back(concat(why.where, ": ", why.given, " ", why.limit));
+      reason.notes.insert(reason.notes.end(), why.notes.begin(), why.notes.end());
+    }
     for (const char* stage : {"resources", "cubin", "sass"}) kernel.absent_stages[stage] = reason;
     return Done{};
   }
@@ -155,6 +164,10 @@ Result<std::unique_ptr<Target>> make_cuda_target(const CudaTargetOptions& option
   return std::unique_ptr<Target>(new CudaTarget(*arch, std::move(assembler), options));
 }
 
-bool is_cubin(const std::string& object) { return object.starts_with("\x7f" "ELF"); }
+bool is_cubin(const std::string& object) {
+  return object.starts_with(
+      "\x7f"
+      "ELF");
+}
 
 }  // namespace gemmsmith

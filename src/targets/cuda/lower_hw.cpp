@@ -63,8 +63,9 @@ class Assembly {
                                            LLVM::AsmDialectAttr(), ArrayAttr());
     if (types_.size() == 1) op_->getResult(0).replaceAllUsesWith(block.getRes());
     for (size_t i = 0; types_.size() > 1 && i < types_.size(); ++i)
-      op_->getResult(unsigned(i)).replaceAllUsesWith(
-          LLVM::ExtractValueOp::create(b_, op_->getLoc(), block.getRes(), ArrayRef<int64_t>{int64_t(i)}));
+      op_->getResult(unsigned(i))
+          .replaceAllUsesWith(
+              LLVM::ExtractValueOp::create(b_, op_->getLoc(), block.getRes(), ArrayRef<int64_t>{int64_t(i)}));
     op_->erase();
   }
 
@@ -121,9 +122,8 @@ void lower(hw::WgmmaBlockOp op) {
   for (size_t k = 0; k < op.getAKSteps().size(); ++k) {
     const std::string db = advanced(b, "db", op.getBKSteps()[k]);
     for (int64_t i = 0; i < instructions; ++i) {
-      const std::string from_a = from_registers
-                                     ? register_list(first_a + (int64_t(k) * instructions + i) * 4, 4)
-                                     : advanced(a, "da", op.getAKSteps()[k] + op.getAMnSteps()[size_t(i)]);
+      const std::string from_a = from_registers ? register_list(first_a + (int64_t(k) * instructions + i) * 4, 4)
+                                                : advanced(a, "da", op.getAKSteps()[k] + op.getAMnSteps()[size_t(i)]);
       text += name + register_list(i * registers, registers) + ", " + from_a + ", " + db + ", " +
               (k == 0 ? accumulate : std::string("1"));
       if (form.negates) text += ", 1, 1";
@@ -146,8 +146,8 @@ void lower(hw::MbarrierWaitOp op) {
   Assembly assembly(op);
   const std::string barrier = assembly.input(op.getBarrier()), parity = assembly.input(op.getParity());
   const char* order = op.getScope() == hw::Scope::cluster ? ".acquire.cluster" : "";  // acquire.cta is the default
-  assembly.emit(std::string("{\n.reg .pred done;\nwait:\nmbarrier.try_wait.parity") + order + ".shared::cta.b64 done, [" +
-                barrier + "], " + parity + ";\n@!done bra wait;\n}");
+  assembly.emit(std::string("{\n.reg .pred done;\nwait:\nmbarrier.try_wait.parity") + order +
+                ".shared::cta.b64 done, [" + barrier + "], " + parity + ";\n@!done bra wait;\n}");
 }
 
 // The plain form releases at .cta, whichever CTA the barrier is in; a cluster's scope costs a fence of the whole GPU.
@@ -172,8 +172,8 @@ void lower(hw::StoreAsyncOp op) {
                     barrier = assembly.input(op.getBarrier());
   const Type type = op.getValue().getType();
   const char* suffix = type.isF32() ? "f32" : type.isInteger(32) ? "b32" : "b64";
-  assembly.emit(std::string("st.async.shared::cluster.mbarrier::complete_tx::bytes.") + suffix + " [" + to + "], " + value +
-                ", [" + barrier + "];");
+  assembly.emit(std::string("st.async.shared::cluster.mbarrier::complete_tx::bytes.") + suffix + " [" + to + "], " +
+                value + ", [" + barrier + "];");
 }
 
 // L1 takes the priority in the instruction, L2 through a policy (PTX ISA, "createpolicy"), which ptxas makes a constant.
@@ -187,8 +187,8 @@ void lower(hw::LoadGlobalOp op) {
   if (op.getHint() == hw::CacheHint::normal)
     return assembly.emit("ld.global.nc" + vector + ".b32 " + to + ", [" + address + "];", Effect::reads);
   const std::string hint = hw::stringifyCacheHint(op.getHint()).str();
-  assembly.emit("{\n.reg .b64 policy;\ncreatepolicy.fractional.L2::" + hint + ".b64 policy, 1.0;\nld.global.nc.L1::" + hint +
-                    ".L2::cache_hint" + vector + ".b32 " + to + ", [" + address + "], policy;\n}",
+  assembly.emit("{\n.reg .b64 policy;\ncreatepolicy.fractional.L2::" + hint + ".b64 policy, 1.0;\nld.global.nc.L1::" +
+                    hint + ".L2::cache_hint" + vector + ".b32 " + to + ", [" + address + "], policy;\n}",
                 Effect::reads);
 }
 
@@ -212,15 +212,15 @@ Entry entry() {
 // One line an operation.
 ArrayRef<Entry> table() {
   static const Entry entries[] = {
-      entry<hw::WgmmaBlockOp>(),          //
-      entry<hw::WgmmaWaitOp>(),           //
-      entry<hw::MbarrierWaitOp>(),        //
+      entry<hw::WgmmaBlockOp>(),            //
+      entry<hw::WgmmaWaitOp>(),             //
+      entry<hw::MbarrierWaitOp>(),          //
       entry<hw::MbarrierArriveRemoteOp>(),  //
-      entry<hw::FlagWaitOp>(),            //
-      entry<hw::StoreAsyncOp>(),          //
-      entry<hw::LoadGlobalOp>(),          //
-      entry<hw::TanhOp>(),                //
-      entry<hw::Exp2Op>(),                //
+      entry<hw::FlagWaitOp>(),              //
+      entry<hw::StoreAsyncOp>(),            //
+      entry<hw::LoadGlobalOp>(),            //
+      entry<hw::TanhOp>(),                  //
+      entry<hw::Exp2Op>(),                  //
   };
   return entries;
 }

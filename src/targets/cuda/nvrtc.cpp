@@ -56,8 +56,7 @@ Result<NvrtcOutput> Nvrtc::compile(const std::string& program, const std::vector
   while (!output.log.empty() && output.log.back() == '\0') output.log.pop_back();
   if (compiled == 0) text(call_.cubin_size, call_.cubin, output.cubin);
   call_.destroy(&handle);
-  if (compiled == 0 && output.cubin.empty())
-    return Error{library_.path(), "nvrtcGetCUBIN", "gives nothing", {}, {}};
+  if (compiled == 0 && output.cubin.empty()) return Error{library_.path(), "nvrtcGetCUBIN", "gives nothing", {}, {}};
   if (compiled != 0 && output.log.empty()) output.log = concat("code ", compiled);
   return output;
 }

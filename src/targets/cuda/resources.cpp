@@ -98,7 +98,8 @@ std::string source_of_ptx_line(std::string_view ptx, int64_t line) {
   for (const std::string_view text : split(ptx, '\n')) {  // .file 1 "src/templates/gemv.cpp"
     const auto words = split_words(text);
     if (words.size() >= 3 && words[0] == ".file" && words[1] == file && words[2].size() >= 2)
-      return file_name(words.back().substr(words.back().front() == '"', words.back().size() - 2)) + ":" + std::string(number);
+      return file_name(words.back().substr(words.back().front() == '"', words.back().size() - 2)) + ":" +
+             std::string(number);
   }
   return {};
 }

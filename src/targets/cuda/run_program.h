@@ -8,8 +8,8 @@
 namespace gemmsmith {
 
 struct ProgramOutput {
-  int exit_code = 0;   // 128 + signal, if one ended it
-  std::string text;    // standard output and error together
+  int exit_code = 0;  // 128 + signal, if one ended it
+  std::string text;   // standard output and error together
 };
 // `program` is a path. Ctrl-C in the terminal does not reach it: what was begun is finished. Errors: it cannot be started.
 Result<ProgramOutput> run_program(const std::string& program, const std::vector<std::string>& arguments);

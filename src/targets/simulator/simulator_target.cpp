@@ -9,6 +9,7 @@
 
 #include "compiler/lower_to_llvm.h"
 #include "compiler/translate.h"
+#include "ir/check_accumulators.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Target/TargetMachine.h"
@@ -244,6 +245,7 @@ class SimulatedGpu : public SimulatorTarget {
     if (options.keep_stages) kernel.stages["mlir"] = ir.print();
     if (options.verify) GS_CHECK(verify_module(module));
     stopwatch.lap_ms();
+    if (Status unread = check_accumulators(module); !unread.ok()) return in_kernel(std::move(unread).error());
     auto tables = lower_to_simulator(module);
     if (!tables.ok()) return in_kernel(std::move(tables).error());
     const std::string header = print_tables(*tables);

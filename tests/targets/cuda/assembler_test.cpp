@@ -15,20 +15,20 @@ constexpr const char* kPtx = R"(.version 8.1
 .extern .shared .align 1024 .b8 gs_shared[];
 
 .visible .entry kernel(
-	.param .align 64 .b8 kernel_param_0[128],
-	.param .u64 kernel_param_1
+  .param .align 64 .b8 kernel_param_0[128],
+  .param .u64 kernel_param_1
 )
 .reqntid 256, 1, 1
 .explicitcluster
 .reqnctapercluster 4, 1, 1
 {
-	.reg .b64 	%rd<2>;
-	.loc	1 43 0
-	ld.param.b64 	%rd1, [kernel_param_1];
-	ret;
+  .reg .b64   %rd<2>;
+  .loc  1 43 0
+  ld.param.b64   %rd1, [kernel_param_1];
+  ret;
 $L__func_end0:
 }
-	.file	1 "a.cpp"
+  .file  1 "a.cpp"
 )";
 
 TEST(Assembler, NvrtcIsGivenTheBodyAsOneBlock) {
@@ -43,9 +43,9 @@ TEST(Assembler, NvrtcIsGivenTheBodyAsOneBlock) {
             "extern \"C\" __global__ void __cluster_dims__(4, 1, 1) __launch_bounds__(256, 1) kernel("
             "const __grid_constant__ TensorMap map0, unsigned long long word0) {\n"
             "asm volatile(R\"PTX({\n"
-            "\t.reg .b64 \t%%rd<2>;\n"
-            "\tld.param.b64 \t%%rd1, [kernel_param_1];\n"
-            "\tret;\n"
+            "  .reg .b64   %%rd<2>;\n"
+            "  ld.param.b64   %%rd1, [kernel_param_1];\n"
+            "  ret;\n"
             "$L__func_end0:\n"
             "}\n"
             ")PTX\" :: \"l\"(gs_shared) : \"memory\");\n"
@@ -57,16 +57,17 @@ TEST(Assembler, TheDriverIsLeftOverWhereNothingIsFound) {
   const auto found = find_assembler(AssemblerKind::automatic, nowhere).value();
   EXPECT_EQ(found->name(), "driver");
   ASSERT_EQ(found->passed_over().size(), 2u);
-  EXPECT_EQ(found->passed_over()[0], "ptxas: the program is not there\n  ptxas: in none of /nonexistent");
-  EXPECT_TRUE(found->passed_over()[1].starts_with("/nonexistent/libnvrtc.so.13: cannot be opened"))
-      << found->passed_over()[1];
+  EXPECT_EQ(found->passed_over()[0].text(), "ptxas: the program is not there\n  looked for in /nonexistent");
+  EXPECT_TRUE(found->passed_over()[1].text().starts_with("/nonexistent/libnvrtc.so.13: cannot be opened"))
+      << found->passed_over()[1].text();
   EXPECT_TRUE(found->assemble("", "kernel", {}, "sm_90a").value().cubin.empty());
   EXPECT_EQ(find_assembler(AssemblerKind::ptxas, nowhere).error().text(),
-            "ptxas: the program is not there\n  ptxas: in none of /nonexistent");
+            "ptxas: the program is not there\n  looked for in /nonexistent");
   EXPECT_EQ(disassemble("", nowhere).error().text(),
             "disassembler: nvdisasm or cuobjdump is not there: they come with a CUDA toolkit; add it to PATH\n"
-            "  nvdisasm, cuobjdump: in none of /nonexistent");
-  EXPECT_EQ(assembler_named("ptas").error().text(), "assembler: \"ptas\" is not an assembler; known: ptxas, nvrtc, driver");
+            "  looked for in /nonexistent");
+  EXPECT_EQ(assembler_named("ptas").error().text(),
+            "assembler: \"ptas\" is not an assembler; known: ptxas, nvrtc, driver");
 }
 
 // Without a toolkit the object is the PTX, and what else there is not says why.
@@ -78,9 +79,10 @@ TEST(Assembler, WithoutOneTheObjectIsPtx) {
   EXPECT_EQ(kernel.object, kernel.stages.at("ptx"));
   EXPECT_FALSE(kernel.resources);
   for (const char* stage : {"resources", "cubin", "sass"})
-    EXPECT_TRUE(kernel.absent_stages.at(stage).starts_with(
-        "no assembler is used here: the driver assembles the PTX when it loads the kernel\n  ptxas: the program"))
-        << kernel.absent_stages.at(stage);
+    EXPECT_TRUE(kernel.absent_stages.at(stage).text().starts_with(
+        "assembler: the PTX is left to the driver, which assembles it when it loads the kernel\n"
+        "  ptxas: the program is not there\n  looked for in /nonexistent\n  /nonexistent/libnvrtc.so.13: "))
+        << kernel.absent_stages.at(stage).text();
 }
 
 class EachAssembler : public testing::TestWithParam<AssemblerKind> {
@@ -108,10 +110,11 @@ TEST_P(EachAssembler, MakesCubinsWithResources) {
 TEST_P(EachAssembler, RefusesWhatIsNoPtx) {
   KernelSignature signature;
   signature.gpu.threads = 128;
-  const std::string wrong = ".version 8.1\n.target sm_90a\n.address_size 64\n.visible .entry kernel()\n{\n\tfrobnicate;\n}\n";
+  const std::string wrong =
+      ".version 8.1\n.target sm_90a\n.address_size 64\n.visible .entry kernel()\n{\n\tfrobnicate;\n}\n";
   const auto refused = assembler_->assemble(wrong, "kernel", signature, "sm_90a");
   ASSERT_FALSE(refused.ok());
-  EXPECT_TRUE(refused.error().text().starts_with(assembler_->name() + ": the PTX of kernel is refused: "))
+  EXPECT_TRUE(refused.error().text().starts_with(assembler_->name() + ": the PTX of kernel is refused\n  "))
       << refused.error().text();
   EXPECT_NE(refused.error().text().find("frobnicate"), std::string::npos) << refused.error().text();
 }

@@ -21,7 +21,8 @@ std::string assembly_of(const std::string& lines) {
   std::string text;
   module->walk([&](mlir::LLVM::InlineAsmOp op) {
     if (!text.empty()) return;
-    text = op.getAsmString().str() + " | " + op.getConstraints().str() + (op.getHasSideEffects() ? "; side effects" : "");
+    text =
+        op.getAsmString().str() + " | " + op.getConstraints().str() + (op.getHasSideEffects() ? "; side effects" : "");
   });
   return text;
 }
@@ -50,7 +51,8 @@ std::string instruction_of(const WgmmaSample& sample) {
 
 TEST(LowerHw, WgmmaFormsOfTypes) {
   const std::string name = "wgmma.mma_async.sync.aligned.m64n8";
-  EXPECT_EQ(instruction_of({.type = "f16", .mn_major_a = true}), name + "k16.f32.f16.f16 {$0,$1,$2,$3}, $10, $8, $9, 1, 1, 1, 0;");
+  EXPECT_EQ(instruction_of({.type = "f16", .mn_major_a = true}),
+            name + "k16.f32.f16.f16 {$0,$1,$2,$3}, $10, $8, $9, 1, 1, 1, 0;");
   EXPECT_EQ(instruction_of({.type = "tf32"}), name + "k8.f32.tf32.tf32 {$0,$1,$2,$3}, $10, $8, $9, 1, 1;");
   EXPECT_EQ(instruction_of({.type = "e4m3"}), name + "k32.f32.e4m3.e4m3 {$0,$1,$2,$3}, $10, $8, $9, 1, 1;");
   EXPECT_EQ(instruction_of({.type = "e5m2"}), name + "k32.f32.e5m2.e5m2 {$0,$1,$2,$3}, $10, $8, $9, 1, 1;");
@@ -65,9 +67,10 @@ TEST(LowerHw, WgmmaFormsOfTypes) {
 TEST(LowerHw, TheOthers) {
   const auto sample = [](const char* op, size_t i) { return assembly_of(hw_samples().at(op)[i]); };
   EXPECT_EQ(sample("hw.wgmma_wait", 0), "wgmma.wait_group.sync.aligned 1; | ~{memory}; side effects");
-  EXPECT_EQ(sample("hw.mbarrier_wait", 0),
-            "{\n.reg .pred done;\nwait:\nmbarrier.try_wait.parity.shared::cta.b64 done, [$0], $1;\n@!done bra wait;\n} | "
-            "l,r,~{memory}; side effects");
+  EXPECT_EQ(
+      sample("hw.mbarrier_wait", 0),
+      "{\n.reg .pred done;\nwait:\nmbarrier.try_wait.parity.shared::cta.b64 done, [$0], $1;\n@!done bra wait;\n} | "
+      "l,r,~{memory}; side effects");
   EXPECT_EQ(sample("hw.mbarrier_wait", 1),
             "{\n.reg .pred done;\nwait:\nmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [$0], $1;\n"
             "@!done bra wait;\n} | l,r,~{memory}; side effects");
@@ -76,12 +79,14 @@ TEST(LowerHw, TheOthers) {
       << "the default form: a scope of the cluster costs a fence of the whole GPU";
   EXPECT_EQ(sample("hw.mbarrier_arrive_remote", 1),
             "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [$0]; | l,~{memory}; side effects");
-  EXPECT_EQ(sample("hw.store_async", 1),
-            "st.async.shared::cluster.mbarrier::complete_tx::bytes.f32 [$0], $1, [$2]; | l,f,l,~{memory}; side effects");
+  EXPECT_EQ(
+      sample("hw.store_async", 1),
+      "st.async.shared::cluster.mbarrier::complete_tx::bytes.f32 [$0], $1, [$2]; | l,f,l,~{memory}; side effects");
   EXPECT_EQ(sample("hw.load_global", 0), "ld.global.nc.b32 $0, [$1]; | =r,l,~{memory}");
-  EXPECT_EQ(sample("hw.load_global", 2),
-            "{\n.reg .b64 policy;\ncreatepolicy.fractional.L2::evict_last.b64 policy, 1.0;\n"
-            "ld.global.nc.L1::evict_last.L2::cache_hint.v4.b32 {$0,$1,$2,$3}, [$4], policy;\n} | =r,=r,=r,=r,l,~{memory}");
+  EXPECT_EQ(
+      sample("hw.load_global", 2),
+      "{\n.reg .b64 policy;\ncreatepolicy.fractional.L2::evict_last.b64 policy, 1.0;\n"
+      "ld.global.nc.L1::evict_last.L2::cache_hint.v4.b32 {$0,$1,$2,$3}, [$4], policy;\n} | =r,=r,=r,=r,l,~{memory}");
   EXPECT_EQ(sample("hw.tanh", 0), "tanh.approx.f32 $0, $1; | =f,f");
   EXPECT_EQ(sample("hw.exp2", 0), "ex2.approx.f32 $0, $1; | =f,f");
 }

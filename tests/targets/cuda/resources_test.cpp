@@ -9,15 +9,15 @@ namespace {
 constexpr const char* kPtx = R"(.version 8.1
 .visible .entry gemm_warp_specialized()
 {
-	.loc	1 43 0
-	mov.b64 	%rd5, p;
-	.loc	2 39 43
-	wgmma.mma_async;
-	.loc	2 0 0
-	ret;
+  .loc  1 43 0
+  mov.b64   %rd5, p;
+  .loc  2 39 43
+  wgmma.mma_async;
+  .loc  2 0 0
+  ret;
 }
-	.file	1 "src/templates/templates.cpp"
-	.file	2 "../../src/templates/gemm_warp_specialized.cpp"
+  .file  1 "src/templates/templates.cpp"
+  .file  2 "../../src/templates/gemm_warp_specialized.cpp"
 )";
 
 constexpr const char* kClean =
@@ -29,15 +29,18 @@ constexpr const char* kClean =
     "ptxas info    : Compile time = 303.396 ms\n";
 
 constexpr const char* kWithoutOptimization =
-    "ptxas info    : (C7517) warpgroup.wait is injected in around line 7 by compiler to allow use of registers defined by "
+    "ptxas info    : (C7517) warpgroup.wait is injected in around line 7 by compiler to allow use of registers defined "
+    "by "
     "GMMA in function 'gemm_warp_specialized'\n"
-    "ptxas info    : (C7511) Potential Performance Loss: wgmma.mma_async instructions are serialized due to insufficient "
+    "ptxas info    : (C7511) Potential Performance Loss: wgmma.mma_async instructions are serialized due to "
+    "insufficient "
     "register resources for the wgmma pipeline in the function 'gemm_warp_specialized'\n"
     "ptxas info    : 0 bytes gmem\n"
     "ptxas info    : Compiling entry function 'gemm_warp_specialized' for 'sm_90a'\n"
     "ptxas info    : Function properties for gemm_warp_specialized\n"
     "    48 bytes stack frame, 52 bytes spill stores, 120 bytes spill loads\n"
-    "ptxas info    : Used 168 registers, used 16 barriers, 48 bytes cumulative stack size, 1024 bytes smem, 560 bytes cmem[0]\n"
+    "ptxas info    : Used 168 registers, used 16 barriers, 48 bytes cumulative stack size, 1024 bytes smem, 560 bytes "
+    "cmem[0]\n"
     "ptxas info    : Compile time = 393.509 ms\n";
 
 KernelSignature signature(int threads) {
@@ -64,9 +67,10 @@ TEST(Resources, OfACleanKernel) {
             "named barriers        16\n"
             "tensor maps           3\n"
             "warnings              none\n");
-  EXPECT_EQ(check_resources(r, signature(512)).error().text(),
-            "ptxas 13.0.88: the kernel needs 168 registers in each of 512 threads, more than the 65536 of an SM; a smaller "
-            "tile, or fewer sums for each consumer");
+  EXPECT_EQ(
+      check_resources(r, signature(512)).error().text(),
+      "ptxas 13.0.88: the kernel needs 168 registers in each of 512 threads, more than the 65536 of an SM; a smaller "
+      "tile, or fewer sums for each consumer");
 }
 
 TEST(Resources, OfAKernelThatSpillsAndSerializes) {
@@ -82,14 +86,15 @@ TEST(Resources, OfAKernelThatSpillsAndSerializes) {
   EXPECT_EQ(r.warnings[0].where, "gemm_warp_specialized.cpp:39");
   EXPECT_EQ(r.warnings[1].code, "C7511");
   EXPECT_EQ(r.warnings[1].where, "");
-  EXPECT_EQ(check_resources(r, signature(384)).error().text(),
-            "ptxas 13.0.88: the kernel spills registers: 52 bytes of stores and 120 of loads, and is slowed down by its "
-            "assembler: sums are used without a wait: the assembler has put one where it saw fit; a smaller tile, or fewer "
-            "sums for each consumer\n"
-            "  C7517: warpgroup.wait is injected in around line 7 by compiler to allow use of registers defined by GMMA in "
-            "function 'gemm_warp_specialized' [gemm_warp_specialized.cpp:39]\n"
-            "  C7511: Potential Performance Loss: wgmma.mma_async instructions are serialized due to insufficient register "
-            "resources for the wgmma pipeline in the function 'gemm_warp_specialized'");
+  EXPECT_EQ(
+      check_resources(r, signature(384)).error().text(),
+      "ptxas 13.0.88: the kernel spills registers: 52 bytes of stores and 120 of loads, and is slowed down by its "
+      "assembler: sums are used without a wait: the assembler has put one where it saw fit; a smaller tile, or fewer "
+      "sums for each consumer\n"
+      "  C7517: warpgroup.wait is injected in around line 7 by compiler to allow use of registers defined by GMMA in "
+      "function 'gemm_warp_specialized' [gemm_warp_specialized.cpp:39]\n"
+      "  C7511: Potential Performance Loss: wgmma.mma_async instructions are serialized due to insufficient register "
+      "resources for the wgmma pipeline in the function 'gemm_warp_specialized'");
 }
 
 // Sentences of ptxas 13.0.
@@ -102,12 +107,14 @@ TEST(Resources, EveryWarningHasAMeaning) {
       loss + "'setmaxnreg' ignored; unable to determine register count at entry.",
       loss + "'setmaxnreg' ignored to maintain compatibility into 'extern' call.",
       loss + "'setmaxnreg' ignored to maintain minimum register requirements.",
-      "setmaxnreg.dec has register count (240) which is larger than the largest temporal register count in the program (168)",
+      "setmaxnreg.dec has register count (240) which is larger than the largest temporal register count in the program "
+      "(168)",
       serialized + "the presence of Extern calls in the function 'f'",
       serialized + "wgmma pipeline crossing function boundary at a function call in the function 'f'",
       serialized + "insufficient register resources for the wgmma pipeline in the function 'f'",
       serialized + "insufficient register resources for the function 'f'",
-      serialized + "non wgmma instructions defining input registers of a wgmma between start and end of the pipeline stage",
+      serialized +
+          "non wgmma instructions defining input registers of a wgmma between start and end of the pipeline stage",
       serialized + "non wgmma instructions reading accumulator registers of  a wgmma between start and end",
       serialized + "non wgmma instructions defining accumulator registers of a wgmma between start and end",
       serialized + "ill formed pipeline stage in the function 'f'",
@@ -126,7 +133,8 @@ TEST(Resources, OtherRemarksAreNoWarnings) {
   EXPECT_EQ(parse_resources("", ""), KernelResources{});
   EXPECT_TRUE(parse_resources("ptxas info    : (Cannot) say\nptxas info    : Overriding global maxrregcount 64 with "
                               "entry-specific value 168 computed using thread count\n",
-                              "").warnings.empty());
+                              "")
+                  .warnings.empty());
 }
 
 TEST(Resources, LinesOfPtxAreLinesOfTemplates) {

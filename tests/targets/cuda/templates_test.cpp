@@ -60,9 +60,7 @@ Result<CompiledKernel> compile(Target& target, const std::string& candidate, con
   return target.compile([&](IrContext& context) { return stage_kernel(context, candidate, p, h200()); }, options);
 }
 
-std::unique_ptr<Target> without_assembler() {
-  return make_cuda_target({.assembler = AssemblerKind::driver}).value();
-}
+std::unique_ptr<Target> without_assembler() { return make_cuda_target({.assembler = AssemblerKind::driver}).value(); }
 
 TEST(HopperTemplates, EveryLegalConfigurationBecomesPtx) {
   const auto target = without_assembler();
@@ -96,13 +94,26 @@ TEST(HopperTemplates, PtxHasWhatTheyAreMadeOf) {
     std::vector<std::string> has;
   };
   const Case cases[] = {
-      {"gemm_warp_specialized block_m=128 block_n=256 block_k=64 num_stages=3 cluster_m=2", 384, 2, 4, 2,
-       {"wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 ", ".multicast::cluster", "setmaxnreg.inc.sync.aligned.u32 \t240",
-        "setmaxnreg.dec.sync.aligned.u32 \t24", "stmatrix.sync.aligned.m8n8.x4", "cp.async.bulk.tensor.2d.global.shared::cta",
+      {"gemm_warp_specialized block_m=128 block_n=256 block_k=64 num_stages=3 cluster_m=2",
+       384,
+       2,
+       4,
+       2,
+       {"wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 ", ".multicast::cluster",
+        "setmaxnreg.inc.sync.aligned.u32 \t240", "setmaxnreg.dec.sync.aligned.u32 \t24",
+        "stmatrix.sync.aligned.m8n8.x4", "cp.async.bulk.tensor.2d.global.shared::cta",
         "mbarrier.arrive.shared::cluster.b64 _"}},
-      {"gemm_ping_pong block_m=128 block_n=128 block_k=64 num_stages=4", 384, 1, 8, 2,
+      {"gemm_ping_pong block_m=128 block_n=128 block_k=64 num_stages=4",
+       384,
+       1,
+       8,
+       2,
        {"wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 ", "setmaxnreg.inc.sync.aligned.u32 \t240"}},
-      {"gemm_split_k_cluster block_m=64 block_n=64 block_k=128 num_stages=6 split_k=2", 256, 2, 8, 4,
+      {"gemm_split_k_cluster block_m=64 block_n=64 block_k=128 num_stages=6 split_k=2",
+       256,
+       2,
+       8,
+       4,
        {"wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 ", "mbarrier.try_wait.parity.acquire.cluster",
         "ld.shared::cluster.v4", "mapa.shared::cluster"}},
   };

@@ -16,9 +16,10 @@ namespace {
 
 std::set<std::string> operations_of_the_dialect() {
   IrContext context;
+  context.mlir().getOrLoadDialect<hw::HwDialect>();
   std::set<std::string> names;
-  for (const mlir::RegisteredOperationName& name : context.mlir().getRegisteredOperationsByDialect("hw"))
-    names.insert(name.getStringRef().str());
+  for (const mlir::RegisteredOperationName& name : context.mlir().getRegisteredOperations())
+    if (name.getDialectNamespace() == "hw") names.insert(name.getStringRef().str());
   return names;
 }
 
@@ -35,9 +36,11 @@ TEST(HwDialect, EveryOperationHasPtx) {
 }
 
 bool has_hw(mlir::Operation* module) {
-  return module->walk([](mlir::Operation* op) {
-    return llvm::isa<hw::HwDialect>(op->getDialect()) ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
-  }).wasInterrupted();
+  return module
+      ->walk([](mlir::Operation* op) {
+        return llvm::isa<hw::HwDialect>(op->getDialect()) ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
+      })
+      .wasInterrupted();
 }
 
 TEST(HwDialect, NoOperationIsLeftByEitherTarget) {

@@ -16,9 +16,11 @@ std::string name_of_address(const Launch& launch, const char* address, uint64_t 
   for (const GlobalBuffer& b : launch.buffers) {
     const char* base = static_cast<const char*>(b.base);
     if (address >= base && address < base + b.bytes)
-      return concat(bytes, " bytes at ", b.name, " + ", hex(uint64_t(address - base)), ", which has ", hex(uint64_t(b.bytes)), " bytes");
+      return concat(bytes, " bytes at ", b.name, " + ", hex(uint64_t(address - base)), ", which has ",
+                    hex(uint64_t(b.bytes)), " bytes");
     if (address >= base + b.bytes && uint64_t(address - base) < uint64_t(b.bytes) + kNear)
-      return concat(bytes, " bytes, ", uint64_t(address - base) - uint64_t(b.bytes), " bytes behind the end of ", b.name);
+      return concat(bytes, " bytes, ", uint64_t(address - base) - uint64_t(b.bytes), " bytes behind the end of ",
+                    b.name);
     if (address < base && uint64_t(base - address) < kNear)
       return concat(bytes, " bytes, ", uint64_t(base - address), " bytes before ", b.name);
   }
@@ -40,22 +42,27 @@ Place Engine::locate(const void* address) const {
   const char* at = static_cast<const char*>(address);
   for (uint32_t i = 0; i < launch_->buffers.size(); ++i) {
     const char* base = static_cast<const char*>(launch_->buffers[i].base);
-    if (at >= base && at < base + launch_->buffers[i].bytes) return {Place::Kind::global, nullptr, i, uint64_t(at - base)};
+    if (at >= base && at < base + launch_->buffers[i].bytes)
+      return {Place::Kind::global, nullptr, i, uint64_t(at - base)};
   }
   if (pools_.stacks.contains(address)) return {Place::Kind::local, nullptr, 0, 0};
   for (const void* parameter : launch_->parameters)
-    if (uint64_t(at - static_cast<const char*>(parameter)) < kMostParameterBytes) return {Place::Kind::local, nullptr, 0, 0};
+    if (uint64_t(at - static_cast<const char*>(parameter)) < kMostParameterBytes)
+      return {Place::Kind::local, nullptr, 0, 0};
   return {};
 }
 
-Place Engine::shared_place(const void* address, uint64_t bytes, uint64_t alignment, int site, std::string_view operation) {
+Place Engine::shared_place(const void* address, uint64_t bytes, uint64_t alignment, int site,
+                           std::string_view operation) {
   Place place;
   if (Cta* cta = cta_of(address)) place = {Place::Kind::shared, cta, 0, SharedWindows::offset_of(address)};
   if (!place.cta)
-    fail(FindingKind::out_of_bounds, concat(bytes, " bytes at an address outside of the cluster's shared memory"), site, operation);
+    fail(FindingKind::out_of_bounds, concat(bytes, " bytes at an address outside of the cluster's shared memory"), site,
+         operation);
   if (place.offset + bytes > launch_->shared_bytes)
     fail(FindingKind::out_of_bounds,
-         concat(bytes, " bytes at shared + ", hex(place.offset), ", which has ", hex(launch_->shared_bytes), " bytes"), site, operation);
+         concat(bytes, " bytes at shared + ", hex(place.offset), ", which has ", hex(launch_->shared_bytes), " bytes"),
+         site, operation);
   if (place.offset % alignment != 0)
     fail(FindingKind::misaligned, concat("the address is not a multiple of ", alignment), site, operation,
          names_.memory({MemoryPlace::Kind::shared, place.cta->number, 0, place.offset}));
@@ -67,12 +74,14 @@ Place Engine::shared_place(const void* address, uint64_t bytes, uint64_t alignme
 
 Place Engine::global_place(const void* address, uint64_t bytes, bool write, int site, std::string_view operation) {
   const Place place = locate(address);
-  const bool inside = place.kind == Place::Kind::global &&
-                      place.offset + bytes <= uint64_t(launch_->buffers[place.buffer].bytes);
+  const bool inside =
+      place.kind == Place::Kind::global && place.offset + bytes <= uint64_t(launch_->buffers[place.buffer].bytes);
   if (!inside)
-    fail(FindingKind::out_of_bounds, name_of_address(*launch_, static_cast<const char*>(address), bytes), site, operation);
+    fail(FindingKind::out_of_bounds, name_of_address(*launch_, static_cast<const char*>(address), bytes), site,
+         operation);
   if (write && !launch_->buffers[place.buffer].writable)
-    fail(FindingKind::read_only, "", site, operation, names_.memory({MemoryPlace::Kind::global, 0, place.buffer, place.offset}));
+    fail(FindingKind::read_only, "", site, operation,
+         names_.memory({MemoryPlace::Kind::global, 0, place.buffer, place.offset}));
   return place;
 }
 
@@ -120,8 +129,8 @@ void Engine::check_started(Thread& thread, const Cta& cta, Op op, int site) {
   if (!racing() || thread.cta == &cta || thread.knowledge.ordered.knows_of(cta.number)) return;
   Finding finding;
   finding.kind = FindingKind::unordered_start;
-  finding.what = concat("nothing orders the access after the start of CTA (", cta.position[0], ",", cta.position[1], ",",
-                        cta.position[2], "), whose shared memory it is; a cluster barrier at the beginning does");
+  finding.what = concat("nothing orders the access after the start of CTA (", cta.position[0], ",", cta.position[1],
+                        ",", cta.position[2], "), whose shared memory it is; a cluster barrier at the beginning does");
   finding.second = names_.actor(component(thread), op, false, site);
   names_.compose(finding);
   if (!seen(finding)) add(std::move(finding));
@@ -147,8 +156,8 @@ void announce(int site, const void* address, int bytes, bool write) {
   Counters& n = e.counters();
   if (place.kind == Place::Kind::global) {
     if (reinterpret_cast<uintptr_t>(address) % alignment != 0)
-      e.fail(FindingKind::misaligned, gemmsmith::concat("the address is not a multiple of ", alignment), site, name_of(op),
-             e.names().memory({MemoryPlace::Kind::global, 0, place.buffer, place.offset}));
+      e.fail(FindingKind::misaligned, gemmsmith::concat("the address is not a multiple of ", alignment), site,
+             name_of(op), e.names().memory({MemoryPlace::Kind::global, 0, place.buffer, place.offset}));
     (write ? n.global_store_bytes : n.global_load_bytes) += bytes;
   } else if (place.cta == thread.cta) {
     (write ? n.shared_store_bytes : n.shared_load_bytes) += bytes;
@@ -186,6 +195,7 @@ void* sim_mapa(int32_t site, void* address, int32_t rank) {
 int32_t sim_cta_rank_of(int32_t site, void* address) {
   Engine& e = running();
   const Cta* cta = e.cta_of(address);
-  if (!cta) e.fail(FindingKind::invalid_operand, "the address is not in the shared memory of the cluster", site, "getctarank");
+  if (!cta)
+    e.fail(FindingKind::invalid_operand, "the address is not in the shared memory of the cluster", site, "getctarank");
   return cta->rank;
 }

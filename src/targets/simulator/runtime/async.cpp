@@ -40,28 +40,31 @@ Completion start(Engine& engine, Thread& issuer, uint64_t key) {
   return c;
 }
 
-Destinations destinations(Engine& e, const Place& to, const Place& barrier, int multicast, int site, std::string_view operation) {
+Destinations destinations(Engine& e, const Place& to, const Place& barrier, int multicast, int site,
+                          std::string_view operation) {
   const Cluster& cluster = *e.current().cta->cluster;
   if (multicast < 0) {
     if (barrier.cta != to.cta)
       e.fail(FindingKind::invalid_operand,
-             concat("the mbarrier is in CTA ", barrier.cta->rank, " of the cluster, the destination in ", to.cta->rank), site, operation);
+             concat("the mbarrier is in CTA ", barrier.cta->rank, " of the cluster, the destination in ", to.cta->rank),
+             site, operation);
     return {1u << to.cta->rank};
   }
   if (multicast == 0 || uint32_t(multicast) >> cluster.ctas.size() != 0)
     e.fail(FindingKind::invalid_operand,
-           concat("the multicast mask ", hex(uint32_t(multicast)), " names no CTA, or one beyond the cluster's ", cluster.ctas.size()), site,
-           operation);
+           concat("the multicast mask ", hex(uint32_t(multicast)), " names no CTA, or one beyond the cluster's ",
+                  cluster.ctas.size()),
+           site, operation);
   return {uint32_t(multicast)};
 }
 
-void announce_copy(Engine& e, Thread& thread, const Place& to, uint64_t bytes, const Place& barrier, const Destinations& where,
-                   const View& view, const Stamp& write) {
+void announce_copy(Engine& e, Thread& thread, const Place& to, uint64_t bytes, const Place& barrier,
+                   const Destinations& where, const View& view, const Stamp& write) {
   for (const auto& cta : thread.cta->cluster->ctas) {
     if (!(where.ranks >> cta->rank & 1)) continue;
     if (cta->exited())
-      e.fail(FindingKind::unordered_exit, concat("CTA ", cta->rank, " of the cluster, a destination, has ended"), write.site,
-             name_of(write.op));
+      e.fail(FindingKind::unordered_exit, concat("CTA ", cta->rank, " of the cluster, a destination, has ended"),
+             write.site, name_of(write.op));
     e.check_started(thread, *cta, write.op, write.site);
     check_mbarrier_use(e, {Place::Kind::shared, cta.get(), 0, barrier.offset}, view, write, true);
     e.access({Place::Kind::shared, cta.get(), 0, to.offset}, bytes, {&view, write});

@@ -46,10 +46,11 @@ Completion start(Engine& engine, Thread& issuer, uint64_t key);
 struct Destinations {
   uint32_t ranks = 0;
 };
-Destinations destinations(Engine& engine, const Place& to, const Place& barrier, int multicast, int site, std::string_view operation);
+Destinations destinations(Engine& engine, const Place& to, const Place& barrier, int multicast, int site,
+                          std::string_view operation);
 // Tells the detector of the write to each destination and of the use of each mbarrier.
-void announce_copy(Engine& engine, Thread& thread, const Place& to, uint64_t bytes, const Place& barrier, const Destinations& where,
-                   const View& view, const Stamp& write);
+void announce_copy(Engine& engine, Thread& thread, const Place& to, uint64_t bytes, const Place& barrier,
+                   const Destinations& where, const View& view, const Stamp& write);
 // Numbers a store or reduction of a bulk group and tells the detector of the read of its source.
 uint32_t begin_bulk_write(Engine& engine, Thread& thread, const Place& source, uint64_t bytes, Op op, int site);
 

@@ -58,7 +58,8 @@ void check(Engine& e, const Variable& v, Op op, bool write, int scope, int site)
 bool reach(Engine& e, uint32_t from, MemoryScope released, MemoryScope acquired) {
   const Cta& cta = *e.current().cta;
   if (from == cta.number) return true;
-  const MemoryScope needed = e.names().ctas[from].cluster == cta.cluster->number ? MemoryScope::cluster : MemoryScope::gpu;
+  const MemoryScope needed =
+      e.names().ctas[from].cluster == cta.cluster->number ? MemoryScope::cluster : MemoryScope::gpu;
   return released >= needed && acquired >= needed;
 }
 
@@ -139,7 +140,8 @@ int64_t sim_atomic(int32_t site, void* address, int32_t op, int32_t type, int64_
   uint64_t old = 0;
   std::memcpy(&old, v.address, size_t(v.bytes));
   const auto result = [&] { return combine(operation, AtomicType(type), old, uint64_t(value), uint64_t(compare)); };
-  if (result() == old && thread.last_read == address && thread.last_value == int64_t(old)) {  // as above: a lock, a poll
+  if (result() == old && thread.last_read == address &&
+      thread.last_value == int64_t(old)) {  // as above: a lock, a poll
     e.spin(site, "atom in a loop");
     old = 0;
     std::memcpy(&old, v.address, size_t(v.bytes));

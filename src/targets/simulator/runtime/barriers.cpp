@@ -18,11 +18,13 @@ NamedBarrier& named_barrier(Engine& e, int id, int& threads, int site, const cha
   if (id < 0 || id >= kNamedBarriers)
     e.fail(FindingKind::invalid_operand, concat("barrier ", id, " is none of 0 to 15"), site, operation);
   if (threads == 0 || threads % kWarpThreads != 0)
-    e.fail(FindingKind::invalid_operand, concat("barrier ", id, " with ", threads, " threads, which are no whole warps"), site, operation);
+    e.fail(FindingKind::invalid_operand,
+           concat("barrier ", id, " with ", threads, " threads, which are no whole warps"), site, operation);
   NamedBarrier& barrier = cta.barriers[id];
   if (barrier.arrived && barrier.expected != threads)
     e.fail(FindingKind::barrier_misuse,
-           concat("barrier ", id, " with ", threads, " threads, while those that have come expect ", barrier.expected), site, operation);
+           concat("barrier ", id, " with ", threads, " threads, while those that have come expect ", barrier.expected),
+           site, operation);
   barrier.expected = threads;
   return barrier;
 }
@@ -35,7 +37,8 @@ bool arrive(Engine& e, NamedBarrier& barrier) {
     barrier.clock.add(e.clocks(), e.contribution(thread), true);
     e.tick(thread);
   }
-  const int all = std::min(barrier.expected, int(thread.cta->threads.size()));  // the last warp of a CTA may be a part of one
+  const int all =
+      std::min(barrier.expected, int(thread.cta->threads.size()));  // the last warp of a CTA may be a part of one
   if (++barrier.arrived < all) return false;
   return true;
 }
@@ -97,7 +100,8 @@ void sim_cluster_arrive(int32_t site, int32_t order) {
   Thread& thread = e.current();
   Cluster& cluster = *thread.cta->cluster;
   if (thread.cluster_phase > cluster.phase)
-    e.fail(FindingKind::barrier_misuse, "the thread has arrived at the cluster's barrier already", site, "barrier.cluster.arrive");
+    e.fail(FindingKind::barrier_misuse, "the thread has arrived at the cluster's barrier already", site,
+           "barrier.cluster.arrive");
   thread.cluster_phase = cluster.phase + 1;
   e.changed();
   if (e.racing()) {
@@ -117,7 +121,8 @@ void sim_cluster_wait(int32_t site) {
   Thread& thread = e.current();
   Cluster& cluster = *thread.cta->cluster;
   if (thread.cluster_phase == 0)
-    e.fail(FindingKind::barrier_misuse, "the thread waits for the cluster's barrier without having arrived", site, "barrier.cluster.wait");
+    e.fail(FindingKind::barrier_misuse, "the thread waits for the cluster's barrier without having arrived", site,
+           "barrier.cluster.wait");
   if (thread.cluster_phase > cluster.phase) {
     cluster.waiting.push_back(&thread);
     e.block(Blocked::cluster, site, "barrier.cluster.wait");
@@ -143,7 +148,8 @@ void sim_fence_proxy_async(int32_t site, int32_t space) {
   sim_fence_mbarrier_init(site);
 }
 
-void sim_griddepcontrol_launch_dependents(int32_t) {}  // allows the next launch to start; it is run after this one all the same
+void sim_griddepcontrol_launch_dependents(int32_t) {
+}  // allows the next launch to start; it is run after this one all the same
 
 void sim_griddepcontrol_wait(int32_t) {
   Engine& e = running();
@@ -157,12 +163,15 @@ void sim_setmaxnreg(int32_t site, int32_t count, int32_t increase) {
   Cta& cta = *thread.cta;
   const char* operation = increase ? "setmaxnreg.inc" : "setmaxnreg.dec";
   if (count % 8 != 0 || count < kLeast || count > kMost)
-    e.fail(FindingKind::invalid_operand, concat(count, " registers are no multiple of 8 from 24 to 256"), site, operation);
-  struct Nothing {} nothing;
+    e.fail(FindingKind::invalid_operand, concat(count, " registers are no multiple of 8 from 24 to 256"), site,
+           operation);
+  struct Nothing {
+  } nothing;
   warp_collective(e, ~0u, operation, site, nothing, [](const Lanes<Nothing>&) {});
   Warp& warp = cta.warps[thread.warp()];
   if (!increase && count > warp.registers)
-    e.fail(FindingKind::invalid_operand, concat("releases down to ", count, " registers, but the warp has ", warp.registers), site, operation);
+    e.fail(FindingKind::invalid_operand,
+           concat("releases down to ", count, " registers, but the warp has ", warp.registers), site, operation);
   while (warp.registers != count) {
     const int needed = (count - warp.registers) * kWarpThreads;
     if (increase && needed <= 0) return;  // has more already

@@ -101,8 +101,8 @@ uint8_t write_flags(const Reduction& r, MemoryScope scope) {
 }
 
 // `from` is shared or global memory, and has been checked.
-void copy_to_shared(Engine& e, int site, Op op, void* shared, const void* source, const Place& from, int bytes, void* barrier,
-                    int multicast, Reduction reduction) {
+void copy_to_shared(Engine& e, int site, Op op, void* shared, const void* source, const Place& from, int bytes,
+                    void* barrier, int multicast, Reduction reduction) {
   Thread& thread = e.current();
   const Place place = e.shared_place(shared, uint64_t(bytes), kUnit, site, name_of(op));
   const Place barrier_place = mbarrier_place(e, barrier, site, name_of(op));
@@ -123,7 +123,8 @@ void copy_to_shared(Engine& e, int site, Op op, void* shared, const void* source
     const Stamp write = e.stamp(*thread.cta, queue, number, op, write_flags(reduction, MemoryScope::cluster), site);
     announce_copy(e, thread, place, uint64_t(bytes), barrier_place, to, view, write);
     const Stamp read = e.stamp(*thread.cta, queue, number, op, Stamp::kAsyncProxy, site);
-    if (from.kind == Place::Kind::shared || e.launch().buffers[from.buffer].writable) e.access(from, uint64_t(bytes), {&view, read});
+    if (from.kind == Place::Kind::shared || e.launch().buffers[from.buffer].writable)
+      e.access(from, uint64_t(bytes), {&view, read});
     if (from.kind == Place::Kind::shared) e.add_guest(*from.cta, read, "an operation that reads its shared memory");
   }
   operation->completion = start(e, thread, key);
@@ -149,7 +150,8 @@ void copy_to_global(int site, Op op, void* global, const void* shared, int bytes
   if (e.racing()) {
     const View view = e.view(thread);
     const uint8_t flags = write_flags(reduction, MemoryScope::gpu);
-    e.access(to, uint64_t(bytes), {&view, e.stamp(*thread.cta, *thread.bulk.writes, operation->number, op, flags, site)});
+    e.access(to, uint64_t(bytes),
+             {&view, e.stamp(*thread.cta, *thread.bulk.writes, operation->number, op, flags, site)});
     e.tick(thread);
   }
   e.issue(std::move(operation));
@@ -160,7 +162,8 @@ void copy_to_cluster(int site, Op op, void* remote, const void* shared, int byte
   check_size(e, bytes, site, op);
   check_reduction(e, reduction, site, op);
   const Place source = e.shared_place(shared, uint64_t(bytes), kUnit, site, name_of(op));
-  if (source.cta != e.current().cta) e.fail(FindingKind::invalid_operand, "the source is in another CTA", site, name_of(op));
+  if (source.cta != e.current().cta)
+    e.fail(FindingKind::invalid_operand, "the source is in another CTA", site, name_of(op));
   e.counters().dsmem_bytes += bytes;
   copy_to_shared(e, site, op, remote, shared, source, bytes, barrier, -1, reduction);
 }
@@ -188,9 +191,10 @@ void sim_bulk_reduce(int32_t site, void* global, const void* shared, int32_t byt
   copy_to_global(site, Op::bulk_reduce, global, shared, bytes, {true, AtomicOp(op), AtomicType(type)});
 }
 
-void sim_bulk_reduce_to_cluster(int32_t site, void* remote, const void* shared, int32_t bytes, void* barrier, int32_t op,
-                                int32_t type) {
-  copy_to_cluster(site, Op::bulk_reduce_to_cluster, remote, shared, bytes, barrier, {true, AtomicOp(op), AtomicType(type)});
+void sim_bulk_reduce_to_cluster(int32_t site, void* remote, const void* shared, int32_t bytes, void* barrier,
+                                int32_t op, int32_t type) {
+  copy_to_cluster(site, Op::bulk_reduce_to_cluster, remote, shared, bytes, barrier,
+                  {true, AtomicOp(op), AtomicType(type)});
 }
 
 void sim_bulk_prefetch(int32_t site, const void* global, int32_t bytes) {

@@ -16,8 +16,8 @@ constexpr uint32_t kWidthStep = 64;
 uint32_t capacity_class(uint32_t width) { return (width + kWidthStep - 1) / kWidthStep; }
 
 size_t slot_of(const void* a, const void* b, uint64_t c = 0) {
-  uint64_t h = reinterpret_cast<uintptr_t>(a) * 0x9e3779b97f4a7c15u ^ reinterpret_cast<uintptr_t>(b) * 0xc2b2ae3d27d4eb4fu ^
-               c * 0x165667b19e3779f9u;
+  uint64_t h = reinterpret_cast<uintptr_t>(a) * 0x9e3779b97f4a7c15u ^
+               reinterpret_cast<uintptr_t>(b) * 0xc2b2ae3d27d4eb4fu ^ c * 0x165667b19e3779f9u;
   return (h >> 40) % 64;
 }
 
@@ -37,9 +37,8 @@ void Clock::release() {
 
 ClockPool::~ClockPool() {
   forget();
-  for (auto& chunks : free_chunks_)
-    for (Chunk* chunk : chunks) std::free(chunk);
-  for (ClockBody* body : free_bodies_) delete body;
+  for (Chunk* chunk : chunks_) std::free(chunk);
+  for (ClockBody* body : bodies_) delete body;
 }
 
 void ClockPool::forget() {
@@ -58,6 +57,7 @@ Chunk* ClockPool::new_chunk(uint32_t width) {
     void* memory = std::malloc(sizeof(Chunk) + size_t(size) * kWidthStep * sizeof(uint32_t));
     if (!memory) throw std::bad_alloc();
     chunk = new (memory) Chunk;
+    chunks_.push_back(chunk);
   }
   chunk->references = 1;
   chunk->width = width;
@@ -76,6 +76,7 @@ ClockBody* ClockPool::new_body() {
   } else {
     body = new ClockBody;
     body->pool = this;
+    bodies_.push_back(body);
   }
   body->references = 0;
   body->known_from = body->known_to = 0;
@@ -124,7 +125,8 @@ Clock ClockPool::merged(const Clock& a, const Clock& b) {
     j += take_b;
   }
   // Completed launches: the ranges of two clocks of one stream are nested or one of them is empty.
-  const ClockBody& more = a.body_->known_to - a.body_->known_from >= b.body_->known_to - b.body_->known_from ? *a.body_ : *b.body_;
+  const ClockBody& more =
+      a.body_->known_to - a.body_->known_from >= b.body_->known_to - b.body_->known_from ? *a.body_ : *b.body_;
   body->known_from = more.known_from;
   body->known_to = more.known_to;
   const auto same_range = [body](const Clock& x) {
@@ -180,8 +182,10 @@ void ClockPool::raise(Clock& clock, Component component, uint32_t epoch) {
 
 Clock ClockPool::raised(const Clock& clock, Component component, uint32_t epoch) {
   if (clock.epoch(component) >= epoch) return clock;
-  Raise& known = raises_[slot_of(clock.body_, nullptr, uint64_t(component.cta) << 40 ^ uint64_t(component.column) << 20 ^ epoch)];
-  if (known.clock == clock && known.component == component && known.epoch == epoch && known.result.body_) return known.result;
+  Raise& known =
+      raises_[slot_of(clock.body_, nullptr, uint64_t(component.cta) << 40 ^ uint64_t(component.column) << 20 ^ epoch)];
+  if (known.clock == clock && known.component == component && known.epoch == epoch && known.result.body_)
+    return known.result;
   Clock result = clock;
   raise(result, component, epoch);
   known = {clock, result, component, epoch};

@@ -56,7 +56,8 @@ class Clock {
   uint32_t epoch(Component component) const {
     if (!body_) return 0;
     for (const auto& part : body_->parts)
-      if (part.cta == component.cta) return component.column < part.chunk->width ? part.chunk->epochs[component.column] : 0;
+      if (part.cta == component.cta)
+        return component.column < part.chunk->width ? part.chunk->epochs[component.column] : 0;
     return 0;
   }
   bool knows(Component component, uint32_t epoch_of_it) const {
@@ -75,7 +76,7 @@ class Clock {
   detail::ClockBody* body_ = nullptr;
 };
 
-// Makes clocks. All clocks must be gone before their pool is.
+// Makes clocks and owns them: none may be used once the pool is gone.
 class ClockPool {
  public:
   ClockPool() = default;
@@ -114,6 +115,9 @@ class ClockPool {
   std::array<Raise, 64> raises_;
   std::vector<std::vector<detail::Chunk*>> free_chunks_;  // by capacity / 64
   std::vector<detail::ClockBody*> free_bodies_;
+  // All there are: a run that ends with a finding leaves clocks behind on the stacks of its threads.
+  std::vector<detail::Chunk*> chunks_;
+  std::vector<detail::ClockBody*> bodies_;
 };
 
 // What a thread or operation knows of accesses by others, in four planes. `visible` is a part of `ordered`: what synchronization of

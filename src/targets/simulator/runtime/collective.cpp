@@ -10,17 +10,20 @@ Rendezvous* meet_warp(Engine& e, uint32_t mask, const char* operation, int site)
   const int lanes = std::min(kWarpThreads, int(thread.cta->threads.size()) - thread.warp() * kWarpThreads);
   if (lanes < kWarpThreads) mask &= (1u << lanes) - 1;
   if (!(mask >> thread.lane() & 1))
-    e.fail(FindingKind::divergence, concat("a lane that is not in the mask ", hex(mask), " executes the operation"), site, operation);
-  auto found = std::ranges::find_if(warp.open, [&](const Rendezvous& r) { return (r.mask & mask) != 0; });
+    e.fail(FindingKind::divergence, concat("a lane that is not in the mask ", hex(mask), " executes the operation"),
+           site, operation);
+  // Masks may overlap: lanes that are ahead wait for all while others still have a collective of their own.
+  auto found = std::ranges::find_if(warp.open, [&](const Rendezvous& r) { return r.mask == mask; });
   if (found == warp.open.end()) {
     warp.open.push_back({mask, 0, operation, site, {}});
     found = warp.open.end() - 1;
   }
-  if (found->mask != mask || found->operation != operation || found->site != site)
-    e.fail(FindingKind::divergence,
-           concat("lanes of the warp have come to ", found->operation, " in ", e.names().site(found->site), " with mask ",
-                  hex(found->mask), ", this one comes to ", operation, " in ", e.names().site(site), " with mask ", hex(mask)),
-           site, operation);
+  if (found->operation != operation || found->site != site) {
+    std::string what = concat("lanes of the warp have come to ", found->operation, " in ", e.names().site(found->site),
+                              ", this one comes to ", operation, " in ", e.names().site(site), ", with the same mask ",
+                              hex(mask));  // a failure does not return: nothing may be left to destroy
+    e.fail(FindingKind::divergence, std::move(what), site, operation);
+  }
   found->arrived |= 1u << thread.lane();
   found->threads.push_back(&thread);
   if (found->arrived == mask) return &*found;
@@ -42,11 +45,11 @@ Rendezvous* meet_warpgroup(Engine& e, const char* operation, int site) {
   if (thread.cta->threads.size() < (index + 1) * kWarpgroupThreads)
     e.fail(FindingKind::divergence, "the warpgroup has fewer than 128 threads", site, operation);
   Rendezvous& r = thread.cta->warpgroups[index].rendezvous;
-  if (r.arrived && (r.operation != operation || r.site != site))
-    e.fail(FindingKind::divergence,
-           concat("threads of the warpgroup have come to ", r.operation, " in ", e.names().site(r.site), ", this one comes to ",
-                  operation, " in ", e.names().site(site)),
-           site, operation);
+  if (r.arrived && (r.operation != operation || r.site != site)) {
+    std::string what = concat("threads of the warpgroup have come to ", r.operation, " in ", e.names().site(r.site),
+                              ", this one comes to ", operation, " in ", e.names().site(site));
+    e.fail(FindingKind::divergence, std::move(what), site, operation);
+  }
   r.operation = operation;
   r.site = site;
   r.threads.push_back(&thread);
@@ -69,7 +72,8 @@ using gemmsmith::concat;
 
 void sim_syncwarp(int32_t site, int32_t mask) {
   Engine& e = running();
-  struct Nothing {} nothing;
+  struct Nothing {
+  } nothing;
   warp_collective(e, uint32_t(mask), "bar.warp.sync", site, nothing, [&](const Lanes<Nothing>& lanes) {
     if (!e.racing()) return;
     SyncClock clock;
@@ -122,7 +126,8 @@ int64_t sim_shuffle(int32_t site, int32_t mode, int32_t mask, int32_t value, int
       }
       if (!inside) from = i;
       if (!lanes.has(from))
-        e.fail(FindingKind::divergence, concat("lane ", i, " reads lane ", from, ", which is not in the mask ", hex(uint32_t(mask))), site,
+        e.fail(FindingKind::divergence,
+               concat("lane ", i, " reads lane ", from, ", which is not in the mask ", hex(uint32_t(mask))), site,
                "shfl.sync");
       s.result = int64_t(uint32_t(lanes[from].value)) | int64_t(inside) << 32;
     }

@@ -65,8 +65,8 @@ class RemoteStore : public AsyncOperation {
   }
 };
 
-void store_remote(int site, Op op, void* remote, const void* values, int bytes, void* barrier, bool reduce, AtomicOp reduction,
-                  AtomicType type) {
+void store_remote(int site, Op op, void* remote, const void* values, int bytes, void* barrier, bool reduce,
+                  AtomicOp reduction, AtomicType type) {
   Engine& e = running();
   Thread& thread = e.current();
   const Place to = e.shared_place(remote, uint64_t(bytes), uint64_t(bytes), site, name_of(op));
@@ -106,9 +106,11 @@ void sim_cp_async(int32_t site, void* shared, const void* global, int32_t bytes,
   if (bytes != 4 && bytes != 8 && bytes != 16)
     e.fail(FindingKind::invalid_operand, concat("a size of ", bytes, " is none of 4, 8, 16"), site, name_of(op));
   if (source_bytes < 0 || source_bytes > bytes)
-    e.fail(FindingKind::invalid_operand, concat("a source of ", source_bytes, " bytes is not 0 to ", bytes), site, name_of(op));
+    e.fail(FindingKind::invalid_operand, concat("a source of ", source_bytes, " bytes is not 0 to ", bytes), site,
+           name_of(op));
   const Place to = e.shared_place(shared, uint64_t(bytes), uint64_t(bytes), site, name_of(op));
-  if (to.cta != thread.cta) e.fail(FindingKind::invalid_operand, "the destination is in another CTA", site, name_of(op));
+  if (to.cta != thread.cta)
+    e.fail(FindingKind::invalid_operand, "the destination is in another CTA", site, name_of(op));
   Groups& groups = thread.cp_async;
   if (!groups.writes) groups.writes = &e.queue(*thread.cta, queue_key(QueueKind::cp_async, thread.index), thread);
   auto operation = std::make_unique<CpAsync>(thread, op, site);
@@ -127,7 +129,8 @@ void sim_cp_async(int32_t site, void* shared, const void* global, int32_t bytes,
              e.names().memory({MemoryPlace::Kind::global, 0, from.buffer, from.offset}));
     e.counters().global_load_bytes += source_bytes;
     if (e.racing() && e.launch().buffers[from.buffer].writable)
-      e.access(from, uint64_t(source_bytes), {&view, e.stamp(*thread.cta, *groups.writes, operation->number, op, 0, site)});
+      e.access(from, uint64_t(source_bytes),
+               {&view, e.stamp(*thread.cta, *groups.writes, operation->number, op, 0, site)});
   }
   if (e.racing()) {
     const Stamp write = e.stamp(*thread.cta, *groups.writes, operation->number, op, Stamp::kWrite, site);

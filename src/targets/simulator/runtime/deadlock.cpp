@@ -67,7 +67,7 @@ void Engine::describe(Thread& t, Waiting& w) {
     }
     case Blocked::warp:
       for (const Rendezvous& r : cta.warps[t.warp()].open)
-        if (r.mask >> t.lane() & 1) w.state = concat("of the lanes ", hex(r.mask), " have come ", hex(r.arrived));
+        if (r.arrived >> t.lane() & 1) w.state = concat("of the lanes ", hex(r.mask), " have come ", hex(r.arrived));
       return;
     case Blocked::warpgroup:
       w.state = concat(cta.warpgroups[t.index / kWarpgroupThreads].rendezvous.arrived, " of 128 threads have come");
@@ -99,7 +99,8 @@ Finding Engine::describe_deadlock(FindingKind kind) {
         if (thread.blocked == Blocked::finished) continue;
         Waiting w;
         describe(thread, w);
-        const auto [found, fresh] = known.try_emplace(concat(cta->number, w.operation, " ", w.site, w.barrier, w.state), finding.waiting.size());
+        const auto [found, fresh] = known.try_emplace(concat(cta->number, w.operation, " ", w.site, w.barrier, w.state),
+                                                      finding.waiting.size());
         if (fresh)
           finding.waiting.push_back(std::move(w));
         else

@@ -25,12 +25,14 @@ bool every_side_knows(const View& view, const Stamp& stamp, Own own, Plane plane
 
 bool Detector::ordered(const View& view, const Stamp& stamp) {
   return every_side_knows(
-      view, stamp, [](const OwnEpochs& o) { return o.epoch; }, [](const Knowledge& k) -> const Clock& { return k.ordered; });
+      view, stamp, [](const OwnEpochs& o) { return o.epoch; },
+      [](const Knowledge& k) -> const Clock& { return k.ordered; });
 }
 
 bool Detector::visible(const View& view, const Stamp& stamp) {
   return every_side_knows(
-      view, stamp, [](const OwnEpochs& o) { return o.epoch; }, [](const Knowledge& k) -> const Clock& { return k.visible; });
+      view, stamp, [](const OwnEpochs& o) { return o.epoch; },
+      [](const Knowledge& k) -> const Clock& { return k.visible; });
 }
 
 bool Detector::fenced(const View& view, const Stamp& stamp, bool global) {
@@ -43,7 +45,8 @@ bool Detector::fenced(const View& view, const Stamp& stamp, bool global) {
       [](const Knowledge& k) -> const Clock& { return k.fenced_shared; });
 }
 
-void Detector::report(FindingKind kind, std::string what, const std::string& memory, const Stamp& first, const Stamp& second) {
+void Detector::report(FindingKind kind, std::string what, const std::string& memory, const Stamp& first,
+                      const Stamp& second) {
   if (findings_.size() >= size_t(max_findings_)) return;
   if (!reported_.insert({kind, first.site, first.op, second.site, second.op}).second) return;
   Finding finding;
@@ -77,10 +80,12 @@ void Detector::after_write(const Stamp& write, const Access& access, const Shado
   }
   MemoryPlace place = shadow.place();
   place.offset += offset;
-  const FindingKind kind = !is_ordered   ? (write.atomic() && access.stamp.atomic() ? FindingKind::scope_too_small : FindingKind::race)
-                           : !is_visible ? FindingKind::scope_too_small
-                                         : FindingKind::missing_proxy_fence;
-  report(kind, access.stamp.writes() ? "write after write" : "read after write", names_.memory(place), write, access.stamp);
+  const FindingKind kind =
+      !is_ordered   ? (write.atomic() && access.stamp.atomic() ? FindingKind::scope_too_small : FindingKind::race)
+      : !is_visible ? FindingKind::scope_too_small
+                    : FindingKind::missing_proxy_fence;
+  report(kind, access.stamp.writes() ? "write after write" : "read after write", names_.memory(place), write,
+         access.stamp);
 }
 
 void Detector::after_read(const Stamp& read, const Access& access, const Shadow& shadow, uint64_t offset) {
@@ -142,7 +147,8 @@ void Detector::record_write(ShadowNode& node, uint8_t mask, const Access& access
   if (node.write.present() && (!covers || atomic_pair)) keep(node, node.write, node.write_mask);
   node.write = access.stamp;
   node.write_mask = mask;
-  if (node.read.present() && (node.read_mask & ~mask) == 0 && !access.stamp.atomic()) node.read = {}, node.read_mask = 0;
+  if (node.read.present() && (node.read_mask & ~mask) == 0 && !access.stamp.atomic())
+    node.read = {}, node.read_mask = 0;
 }
 
 void Detector::record_read(ShadowNode& node, uint8_t mask, const Access& access) {
@@ -187,7 +193,8 @@ void Detector::split(Granule& granule) {
 void Detector::rejoin(Granule& granule, const Access& access) {
   Cells& cells = *cells_[granule.cells];
   for (const ShadowNode& node : cells.nodes)
-    if (node.more || node.read.present() || node.write_mask != kWholeCell || !node.write.same_agent(access.stamp)) return;
+    if (node.more || node.read.present() || node.write_mask != kWholeCell || !node.write.same_agent(access.stamp))
+      return;
   granule.node = cells.nodes[0];
   free_cells_.push_back(granule.cells);
   granule.cells = 0;

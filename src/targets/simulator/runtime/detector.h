@@ -131,7 +131,8 @@ class Detector {
     static constexpr size_t kTidyAt = 8;
   };
   void touch(ShadowNode& node, uint8_t mask, const Access& access, const Shadow& shadow, uint64_t offset);
-  void touch_cells(Granule& granule, uint32_t first, uint32_t last, const Access& access, const Shadow& shadow, uint64_t base);
+  void touch_cells(Granule& granule, uint32_t first, uint32_t last, const Access& access, const Shadow& shadow,
+                   uint64_t base);
   void after_write(const Stamp& write, const Access& access, const Shadow& shadow, uint64_t offset);
   void after_read(const Stamp& read, const Access& access, const Shadow& shadow, uint64_t offset);
   void touch_more(ShadowNode& node, uint8_t mask, const Access& access, const Shadow& shadow, uint64_t offset);

@@ -2,16 +2,17 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "support/text.h"
 
 namespace gemmsmith::simulator {
 
 namespace {
-constexpr int kSms = 132;                 // of an H100 or H200 SXM
-constexpr int kRegisterFile = 64 << 10;   // of an SM
-constexpr int kMostRegisters = 255;       // of a thread
-constexpr unsigned char kPoison = 0xff;   // NaN in every float type
+constexpr int kSms = 132;                // of an H100 or H200 SXM
+constexpr int kRegisterFile = 64 << 10;  // of an SM
+constexpr int kMostRegisters = 255;      // of a thread
+constexpr unsigned char kPoison = 0xff;  // NaN in every float type
 }  // namespace
 
 void InOrder::complete(uint32_t number) {
@@ -90,7 +91,8 @@ std::unique_ptr<Cluster> Engine::make_cluster(int number, int first_window, int 
   auto cluster = std::make_unique<Cluster>();
   cluster->number = cluster_count_++;
   const int across = l.grid.x / l.cluster.x, down = l.grid.y / l.cluster.y;
-  const int origin[3] = {number % across * l.cluster.x, number / across % down * l.cluster.y, number / across / down * l.cluster.z};
+  const int origin[3] = {number % across * l.cluster.x, number / across % down * l.cluster.y,
+                         number / across / down * l.cluster.z};
   const int threads = l.block.count();
   for (int rank = 0; rank < l.cluster.count(); ++rank) {
     auto cta = std::make_unique<Cta>();
@@ -137,7 +139,8 @@ void Engine::finish(Thread& thread) {
   const char* bottom = pools_.stacks.bottom(thread.stack);
   for (int i = 0; i < kStackCanaryBytes; ++i)
     if (bottom[i] != kStackCanary)
-      fail(FindingKind::stack_overflow, concat("a thread's stack of ", pools_.stacks.bytes(), " bytes is full"), -1, "exit");
+      fail(FindingKind::stack_overflow, concat("a thread's stack of ", pools_.stacks.bytes(), " bytes is full"), -1,
+           "exit");
   Cta& cta = *thread.cta;
   ++cta.finished;
   ++cta.cluster->finished;
@@ -151,8 +154,8 @@ void Engine::finish_cta(Thread& last) {
     for (size_t i = 1; i < 4; ++i)
       if (cta.warps[w].registers != cta.warps[w + i].registers)
         fail(FindingKind::divergence,
-             concat("the warps of warpgroup ", w / 4, " have executed different setmaxnreg: ", cta.warps[w].registers, " and ",
-                    cta.warps[w + i].registers, " registers"),
+             concat("the warps of warpgroup ", w / 4, " have executed different setmaxnreg: ", cta.warps[w].registers,
+                    " and ", cta.warps[w + i].registers, " registers"),
              -1, "exit");
   const auto early = [&](const Actor& who, std::string what) {
     Finding finding;
@@ -164,7 +167,9 @@ void Engine::finish_cta(Thread& last) {
   };
   for (auto& op : async_)
     if (op->issuer.cta->cluster == cta.cluster && (op->touches >> cta.rank & 1)) {
-      early(names_.actor(component(op->issuer), op->op, false, op->site), "an operation is in flight that uses its shared memory");
+      Actor issuer = names_.actor(component(op->issuer), op->op, false, op->site);
+      issuer.asynchronous = true;
+      early(issuer, "an operation is in flight that uses its shared memory");
       to_main();
     }
   if (!racing()) return;
@@ -181,7 +186,7 @@ void Engine::finish_cta(Thread& last) {
 }
 
 void Engine::wait_for_earlier_launches(Thread& thread) {
-  ++waited_;
+  if (!std::exchange(thread.cta->waited_for_earlier, true)) ++waited_;
   if (!racing()) return;
   Knowledge& k = thread.knowledge;
   for (Clock* clock : {&k.ordered, &k.visible, &k.fenced_shared, &k.fenced_global})
@@ -194,19 +199,21 @@ void Engine::add(Finding finding) {
 
 bool Engine::seen(const Finding& f) const {
   return std::ranges::any_of(result_.findings, [&](const Finding& other) {
-    return other.kind == f.kind && other.what == f.what && other.second && f.second && other.second->site == f.second->site;
+    return other.kind == f.kind && other.what == f.what && other.second && f.second &&
+           other.second->site == f.second->site;
   });
 }
 
-void Engine::fail(FindingKind kind, std::string what, int site, std::string_view operation, std::string memory) {
+void Engine::fail(FindingKind kind, std::string what, int site, std::string_view operation, std::string memory,
+                  const Thread* who) {
   {
     Finding finding;
     finding.kind = kind;
     finding.what = std::move(what);
     finding.memory = std::move(memory);
-    const Thread& thread = running_operation_ ? running_operation_->issuer : *current_;
-    finding.second = Actor{names_.thread(thread.cta->number, thread.index), std::string(operation), running_operation_ != nullptr,
-                           false, site};
+    const Thread& thread = who ? *who : running_operation_ ? running_operation_->issuer : *current_;
+    finding.second = Actor{names_.thread(thread.cta->number, thread.index), std::string(operation),
+                           running_operation_ != nullptr, false, site};
     names_.compose(finding);
     result_.findings.push_back(std::move(finding));
   }

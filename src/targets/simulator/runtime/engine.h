@@ -33,7 +33,8 @@ class AsyncOperation {
   Op op;
   int site;
   const void* in_order_with = nullptr;  // operations of one owner run in order of issue; null: any order
-  uint32_t touches = 0;                 // CTAs of the issuer's cluster whose shared memory is still to be accessed, by rank
+  uint32_t touches = 0;    // CTAs of the issuer's cluster whose shared memory is still to be accessed, by rank
+  int64_t not_before = 0;  // step, in the random schedule
   uint32_t timeline_id = 0;
 };
 
@@ -71,8 +72,10 @@ class Engine {
   Timeline* timeline_of(const Cta& cta) { return timeline_cta_ == cta.number ? timeline_.get() : nullptr; }
   BankCounter* bank_counter() { return banks_.get(); }
 
-  // Ends the run with a finding about the current thread (or the operation that is being run).
-  [[noreturn]] void fail(FindingKind kind, std::string what, int site, std::string_view operation, std::string memory = "");
+  // Does not return and destroys nothing: its caller holds no memory, and its arguments no temporaries that do.
+  // Ends the run with a finding about `who`: by default the issuer of the operation that is being run, else the current thread.
+  [[noreturn]] void fail(FindingKind kind, std::string what, int site, std::string_view operation,
+                         std::string memory = "", const Thread* who = nullptr);
   // Adds a finding and goes on.
   void add(Finding finding);
   void block(Blocked why, int site, const char* operation);  // until wake()
@@ -121,7 +124,8 @@ class Engine {
   Thread* next();
   bool release_spinning();
   void switch_to(Thread& thread);
-  void run_async();
+  void run_async(size_t chosen);
+  void run_due_async();         // of the random schedule
   [[noreturn]] void leave();    // to the stack that called run()
   [[noreturn]] void to_main();  // the same after a failure
   [[noreturn]] void deadlock();
@@ -157,9 +161,9 @@ class Engine {
   uint64_t changes_ = 0, changes_at_release_ = 0;
   int idle_rounds_ = 0;
   uint32_t cluster_count_ = 0;
-  uint32_t first_cta_ = 0;                           // of the launch
-  uint32_t previous_from_ = 0, previous_to_ = 0;     // CTAs of launches that griddepcontrol.wait makes known
-  uint32_t waited_ = 0;                              // CTAs of this launch in which a thread has executed griddepcontrol.wait
+  uint32_t first_cta_ = 0;                        // of the launch
+  uint32_t previous_from_ = 0, previous_to_ = 0;  // CTAs of launches that griddepcontrol.wait makes known
+  uint32_t waited_ = 0;  // CTAs of this launch in which a thread has executed griddepcontrol.wait
 };
 
 Engine& running();  // the engine whose kernel runs on this thread

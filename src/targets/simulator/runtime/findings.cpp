@@ -53,10 +53,30 @@ std::string_view name_of(FindingKind kind) {
 }
 
 std::string_view name_of(Op op) {
-  constexpr std::string_view kNames[] = {
-      "ld", "st", "ld (ordered)", "st (ordered)", "atom", "ldmatrix", "stmatrix",
-      "TMA load", "TMA store", "TMA reduce", "bulk load", "bulk store", "bulk copy", "bulk reduce", "bulk reduce to cluster",
-      "cp.async", "st.async", "red.async", "wgmma", "mbarrier.init", "mbarrier.inval", "access"};
+  static constexpr std::string_view kNames[] = {"ld",
+                                                "st",
+                                                "ld (ordered)",
+                                                "st (ordered)",
+                                                "atom",
+                                                "ldmatrix",
+                                                "stmatrix",
+                                                "TMA load",
+                                                "TMA store",
+                                                "TMA reduce",
+                                                "bulk load",
+                                                "bulk store",
+                                                "bulk copy",
+                                                "bulk reduce",
+                                                "bulk reduce to cluster",
+                                                "cp.async",
+                                                "st.async",
+                                                "red.async",
+                                                "wgmma",
+                                                "mbarrier.init",
+                                                "mbarrier.inval",
+                                                "mbarrier.arrive",
+                                                "mbarrier wait",
+                                                "access"};
   return kNames[size_t(op)];
 }
 
@@ -71,8 +91,8 @@ std::string hex(uint64_t value) {
 }
 
 std::string text_of(const ThreadName& t) {
-  std::string text = concat("CTA (", t.cta[0], ",", t.cta[1], ",", t.cta[2], ") thread ", t.thread, " (warp ", t.thread / 32,
-                            ", lane ", t.thread % 32, ")");
+  std::string text = concat("CTA (", t.cta[0], ",", t.cta[1], ",", t.cta[2], ") thread ", t.thread, " (warp ",
+                            t.thread / 32, ", lane ", t.thread % 32, ")");
   return t.launch == 0 ? text : concat("launch ", t.launch, " ", text);
 }
 
@@ -125,8 +145,8 @@ void add_waiting(const Names& names, const Waiting& w, std::string& text) {
   if (!w.barrier.empty()) text += concat(", waits for ", w.barrier);
   if (!w.state.empty()) text += concat(", ", w.state);
   for (const BarrierEvent& e : w.events)
-    text += concat("\n    earlier: ", e.what, " in ", names.site(e.who.site), ", ", text_of(e.who.thread), " -> phase ", e.phase,
-                   ", ", e.pending, " pending, tx-count ", e.tx_count);
+    text += concat("\n    earlier: ", e.what, " in ", names.site(e.who.site), ", ", text_of(e.who.thread), " -> phase ",
+                   e.phase, ", ", e.pending, " pending, tx-count ", e.tx_count);
 }
 
 std::string_view explanation(FindingKind kind) {
@@ -150,7 +170,10 @@ void Names::compose(Finding& f) const {
   if (!f.memory.empty()) f.text += concat(f.what.empty() ? ": " : ", ", f.memory);
   if (f.first) f.text += actor_line(*this, *f.first, f.first->writes ? "first, writes: " : "first, reads: ");
   if (f.second)
-    f.text += actor_line(*this, *f.second, !f.first ? "in " : f.second->writes ? "second, writes: " : "second, reads: ");
+    f.text += actor_line(*this, *f.second,
+                         !f.first           ? "in "
+                         : f.second->writes ? "second, writes: "
+                                            : "second, reads: ");
   for (const Waiting& w : f.waiting) add_waiting(*this, w, f.text);
   if (f.first && f.second && !explanation(f.kind).empty()) f.text += concat("\n  ", explanation(f.kind));
 }

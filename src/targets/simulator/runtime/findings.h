@@ -29,9 +29,9 @@ enum class FindingKind : uint8_t {
   out_of_bounds,        // outside of every buffer, the shared memory, the cluster
   read_only,            // a write to a buffer that is not writable
   misaligned,
-  barrier_misuse,  // uninitialised, too many arrivals, missed phases, tx-count out of range, unequal thread counts
-  divergence,      // a collective that the threads of the warp or warpgroup do not execute together or alike
-  missing_wgmma_fence,    // registers used by wgmma without wgmma.fence after their last access
+  barrier_misuse,       // uninitialised, too many arrivals, missed phases, tx-count out of range, unequal thread counts
+  divergence,           // a collective that the threads of the warp or warpgroup do not execute together or alike
+  missing_wgmma_fence,  // registers used by wgmma without wgmma.fence after their last access
   accumulator_in_flight,  // registers of a wgmma that were touched before its wait
   invalid_operand,        // what the instruction does not allow: sizes, shapes, descriptors, counts
   stack_overflow,
@@ -68,8 +68,8 @@ struct Waiting {
   int count = 0;
   std::string operation;  // "mbarrier.try_wait", "bar.sync 1"
   int site = -1;
-  std::string barrier;  // "full[1]"; of mbarriers
-  std::string state;    // "parity 0; phase 0, 1 of 1 arrivals pending, tx-count 0"
+  std::string barrier;               // "full[1]"; of mbarriers
+  std::string state;                 // "parity 0; phase 0, 1 of 1 arrivals pending, tx-count 0"
   std::vector<BarrierEvent> events;  // the last few of the barrier, oldest first
 };
 

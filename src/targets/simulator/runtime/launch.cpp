@@ -28,11 +28,13 @@ Status check(const Launch& l) {
     if (d->x < 1 || d->y < 1 || d->z < 1) return refuse(text(*d), "has a dimension below 1");
   if (!l.kernel) return refuse("no kernel", "cannot be run");
   if (l.block.count() > kMostThreads) return refuse(concat("block = ", text(l.block)), "has more than 1024 threads");
-  if (l.cluster.count() > kMostClusterCtas) return refuse(concat("cluster = ", text(l.cluster)), "has more than 16 CTAs");
+  if (l.cluster.count() > kMostClusterCtas)
+    return refuse(concat("cluster = ", text(l.cluster)), "has more than 16 CTAs");
   if (l.grid.x % l.cluster.x || l.grid.y % l.cluster.y || l.grid.z % l.cluster.z)
     return refuse(concat("grid = ", text(l.grid)), concat("is not a multiple of the cluster, ", text(l.cluster)));
   if (l.shared_bytes > SharedWindows::kMaxSharedBytes)
-    return refuse(concat("shared_bytes = ", l.shared_bytes), concat("is more than the ", SharedWindows::kMaxSharedBytes, " of a CTA on sm_90"));
+    return refuse(concat("shared_bytes = ", l.shared_bytes),
+                  concat("is more than the ", SharedWindows::kMaxSharedBytes, " of a CTA on sm_90"));
   for (size_t i = 0; i < l.wgmma_blocks.size(); ++i) GS_CHECK(check(l.wgmma_blocks[i], int(i)));
   return Done{};
 }
@@ -55,9 +57,11 @@ Result<LaunchResult> Simulator::run(std::span<const Launch> stream, const Launch
     GS_CHECK(check(launch));
     const int ctas = options.residency == Residency::all ? launch.grid.count() : launch.cluster.count();
     if (ctas > SharedWindows::kMaxWindows)
-      return Error{concat("launch of ", launch.name), concat(ctas, " CTAs at a time"),
+      return Error{concat("launch of ", launch.name),
+                   concat(ctas, " CTAs at a time"),
                    concat("are more than the ", SharedWindows::kMaxWindows, " windows of shared memory below 4 GiB"),
-                   "a smaller grid, or Residency::one_cluster", {}};
+                   "a smaller grid, or Residency::one_cluster",
+                   {}};
     windows = std::max(windows, ctas);
     threads = std::max(threads, ctas * launch.block.count());
   }

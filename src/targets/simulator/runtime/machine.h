@@ -19,7 +19,18 @@ inline constexpr int kWarpThreads = 32, kWarpgroupThreads = 128;
 
 // Why a thread does not run.
 enum class Blocked : uint8_t {
-  no, mbarrier, named_barrier, warp, warpgroup, cluster, bulk_group, cp_async_group, wgmma_group, registers, spinning, finished,
+  no,
+  mbarrier,
+  named_barrier,
+  warp,
+  warpgroup,
+  cluster,
+  bulk_group,
+  cp_async_group,
+  wgmma_group,
+  registers,
+  spinning,
+  finished,
 };
 
 // Completion of operations that are numbered in order of issue, from 1: all up to `prefix` are complete.
@@ -37,18 +48,18 @@ struct Queue {
 
 // Operations that a thread waits for by groups: bulk stores, cp.async.
 struct Groups {
-  Queue* reads = nullptr;    // of the source (bulk stores only)
+  Queue* reads = nullptr;  // of the source (bulk stores only)
   Queue* writes = nullptr;
   std::vector<uint32_t> ends;  // of each committed group: the number of its last operation
-  uint32_t wanted = 0;       // what a blocked thread waits for
+  uint32_t wanted = 0;         // what a blocked thread waits for
   bool wants_reads = false;
 };
 
 struct WgmmaThread {
   std::vector<uint32_t> group_ends;  // numbers of the warpgroup's blocks
   uint32_t waited = 0;               // blocks up to this one were waited for
-  bool fenced = false;               // a wgmma.fence since values were delivered: before it registers may have been touched
-  bool fenced_since_block = false;   // one since the last block
+  bool fenced = false;  // a wgmma.fence since values were delivered: before it registers may have been touched
+  bool fenced_since_block = false;  // one since the last block
 };
 
 struct Thread {
@@ -95,7 +106,7 @@ struct Rendezvous {
   std::vector<Thread*> threads;
 };
 struct Warp {
-  std::deque<Rendezvous> open;  // by disjoint masks
+  std::deque<Rendezvous> open;  // one a mask
   int registers = 0;
 };
 
@@ -103,10 +114,10 @@ struct Warp {
 struct Accumulator {
   bool in_use = false, is_integer = false;
   int n = 0, m_steps = 0;
-  uint32_t last_block = 0;   // that adds to it, by number in the warpgroup's queue
-  int delivered = 0;         // threads that have got their values
+  uint32_t last_block = 0;                           // that adds to it, by number in the warpgroup's queue
+  int delivered = 0;                                 // threads that have got their values
   int registers() const { return m_steps * n / 2; }  // of a thread
-  std::vector<float> values;  // [m step][n][64], of integers their bits
+  std::vector<float> values;                         // [m step][n][64], of integers their bits
 };
 struct Warpgroup {
   Rendezvous rendezvous;
@@ -125,7 +136,7 @@ struct NamedBarrier {
 struct Mbarrier {
   Stamp init;
   bool init_fenced = false;
-  SyncClock local, remote;            // of the arrivals so far: from this CTA and asynchronous operations; from other CTAs
+  SyncClock local, remote;  // of the arrivals so far: from this CTA and asynchronous operations; from other CTAs
   SyncClock done_local, done_remote;  // as they were when the last phase completed
   struct Event {
     uint32_t cta = 0, thread = 0;
@@ -166,6 +177,7 @@ struct Cta {
   };
   std::unordered_map<uint64_t, Guest> guests;
   std::set<int> tiles;
+  bool waited_for_earlier = false;  // griddepcontrol.wait by one of its threads
   bool exited() const { return finished == threads.size(); }
 };
 

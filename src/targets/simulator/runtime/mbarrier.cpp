@@ -35,21 +35,24 @@ std::string name_of(Engine& e, const Place& place) {
 MbarrierWord valid_word(Engine& e, const Place& place, int site, std::string_view operation) {
   const MbarrierWord word = MbarrierWord::load(word_of(place));
   if (!word.valid)
-    e.fail(FindingKind::barrier_misuse, "the mbarrier is not initialised, or was overwritten", site, operation, name_of(e, place));
+    e.fail(FindingKind::barrier_misuse, "the mbarrier is not initialised, or was overwritten", site, operation,
+           name_of(e, place));
   return word;
 }
 
 void record(Mbarrier& state, const Thread& by, int site, char kind, uint32_t amount, const MbarrierWord& after) {
-  state.events[state.event_count++ % Mbarrier::kEvents] = {by.cta->number, by.index,      site,          kind,
+  state.events[state.event_count++ % Mbarrier::kEvents] = {by.cta->number, by.index,    site,          kind,
                                                            amount,         after.phase, after.pending, after.tx_count};
 }
 
 // Takes arrivals and tx off, completes the phase when nothing is left, and wakes who waits for that.
-void update(Engine& e, const Place& place, MbarrierWord& word, uint32_t arrivals, int64_t tx, int site, std::string_view operation) {
+void update(Engine& e, const Place& place, MbarrierWord& word, uint32_t arrivals, int64_t tx, int site,
+            std::string_view operation) {
   if (word.pending < arrivals)
     e.fail(FindingKind::barrier_misuse,
-           concat("too many arrivals: ", arrivals, " with ", word.pending, " of ", word.expected, " pending in phase ", word.phase), site,
-           operation, name_of(e, place));
+           concat("too many arrivals: ", arrivals, " with ", word.pending, " of ", word.expected, " pending in phase ",
+                  word.phase),
+           site, operation, name_of(e, place));
   const int64_t tx_count = word.tx_count + tx;
   if (tx_count > kMostTx || tx_count < -kMostTx)
     e.fail(FindingKind::barrier_misuse, concat("the tx-count of ", tx_count, " is beyond 2^20 - 1"), site, operation,
@@ -77,10 +80,11 @@ void update(Engine& e, const Place& place, MbarrierWord& word, uint32_t arrivals
   });
 }
 
-void check_use_by(Engine& e, const Place& place, Thread& thread, int site) {
+void check_use_by(Engine& e, const Place& place, Thread& thread, Op op, int site) {
   if (!e.racing()) return;
   const View view = e.view(thread);
-  check_mbarrier_use(e, place, view, e.stamp(thread, Op::other, 0, site), place.cta != thread.cta);
+  check_mbarrier_use(e, place, view, e.stamp(thread, op, op == Op::mbarrier_wait ? 0 : Stamp::kWrite, site),
+                     place.cta != thread.cta);
 }
 
 int64_t arrive(int site, void* barrier, uint32_t arrivals, uint32_t drop, int64_t tx, char kind, int order, int scope,
@@ -89,11 +93,12 @@ int64_t arrive(int site, void* barrier, uint32_t arrivals, uint32_t drop, int64_
   Thread& thread = e.current();
   const Place place = mbarrier_place(e, barrier, site, operation);
   MbarrierWord word = valid_word(e, place, site, operation);
-  check_use_by(e, place, thread, site);
+  check_use_by(e, place, thread, Op::mbarrier_arrive, site);
   const bool remote = place.cta != thread.cta;
   Mbarrier& state = state_of(place);
   if (e.racing()) {
-    if (remote) e.add_guest(*place.cta, e.stamp(thread, Op::other, Stamp::kWrite, site), "an arrival at its mbarrier");
+    if (remote)
+      e.add_guest(*place.cta, e.stamp(thread, Op::mbarrier_arrive, Stamp::kWrite, site), "an arrival at its mbarrier");
     if (MemoryOrder(order) != MemoryOrder::relaxed && arrivals > 0) {
       const bool reaches = !remote || MemoryScope(scope) >= MemoryScope::cluster;
       (remote ? state.remote : state.local).add(e.clocks(), e.contribution(thread), reaches);
@@ -123,9 +128,10 @@ bool completed(Engine& e, const Place& place, int parity, int order, int scope, 
 Place waited_place(Engine& e, const void* barrier, int site, std::string_view operation) {
   const Place place = mbarrier_place(e, barrier, site, operation);
   if (place.cta != e.current().cta)
-    e.fail(FindingKind::invalid_operand, "only the threads of its own CTA can wait for an mbarrier", site, operation, name_of(e, place));
+    e.fail(FindingKind::invalid_operand, "only the threads of its own CTA can wait for an mbarrier", site, operation,
+           name_of(e, place));
   valid_word(e, place, site, operation);
-  check_use_by(e, place, e.current(), site);
+  check_use_by(e, place, e.current(), Op::mbarrier_wait, site);
   return place;
 }
 
@@ -139,15 +145,17 @@ void check_mbarrier_use(Engine& e, const Place& place, const View& view, const S
   const Mbarrier& state = state_of(place);
   if (!state.init.present()) return;  // the word is checked by its user
   if (!Detector::ordered(view, state.init))
-    e.detector().report(FindingKind::use_before_init, "nothing orders the use after the init", name_of(e, place), state.init, user);
+    e.detector().report(FindingKind::use_before_init, "nothing orders the use after the init", name_of(e, place),
+                        state.init, user);
   else if (outside && !state.init_fenced)
-    e.detector().report(FindingKind::missing_init_fence,
-                        "another CTA or an asynchronous operation uses the mbarrier, and no fence.mbarrier_init followed its init",
-                        name_of(e, place), state.init, user);
+    e.detector().report(
+        FindingKind::missing_init_fence,
+        "another CTA or an asynchronous operation uses the mbarrier, and no fence.mbarrier_init followed its init",
+        name_of(e, place), state.init, user);
 }
 
-void complete_mbarrier(Engine& e, const Place& place, uint32_t bytes, uint32_t arrivals, const Contribution& contribution,
-                       const Thread& issuer, int site, std::string_view operation) {
+void complete_mbarrier(Engine& e, const Place& place, uint32_t bytes, uint32_t arrivals,
+                       const Contribution& contribution, const Thread& issuer, int site, std::string_view operation) {
   MbarrierWord word = valid_word(e, place, site, operation);
   Mbarrier& state = state_of(place);
   if (e.racing()) state.local.add(e.clocks(), contribution, true);
@@ -166,8 +174,12 @@ void sim_mbarrier_init(int32_t site, void* barrier, int32_t count) {
   if (place.cta != thread.cta)
     e.fail(FindingKind::invalid_operand, "an mbarrier is initialised by its own CTA", site, "mbarrier.init");
   if (count < 1 || uint32_t(count) > kMostArrivals)
-    e.fail(FindingKind::invalid_operand, gemmsmith::concat("a count of ", count, " is not 1 to 2^20 - 1"), site, "mbarrier.init");
+    e.fail(FindingKind::invalid_operand, gemmsmith::concat("a count of ", count, " is not 1 to 2^20 - 1"), site,
+           "mbarrier.init");
   Mbarrier& state = state_of(place);
+  if (MbarrierWord::load(barrier).valid && state.event_count > 0)
+    e.fail(FindingKind::barrier_misuse, "the mbarrier is initialised again without an mbarrier.inval before", site,
+           "mbarrier.init", name_of(e, place));
   state = {};
   if (e.racing()) {
     state.init = e.stamp(thread, Op::mbarrier_init, Stamp::kWrite, site);
@@ -186,9 +198,10 @@ void sim_mbarrier_inval(int32_t site, void* barrier) {
   Thread& thread = e.current();
   const Place place = mbarrier_place(e, barrier, site, "mbarrier.inval");
   valid_word(e, place, site, "mbarrier.inval");
-  check_use_by(e, place, thread, site);
+  check_use_by(e, place, thread, Op::mbarrier_inval, site);
   if (!place.cta->mbarrier_waiters[uint32_t(place.offset)].empty())
-    e.fail(FindingKind::barrier_misuse, "threads still wait for the mbarrier", site, "mbarrier.inval", name_of(e, place));
+    e.fail(FindingKind::barrier_misuse, "threads still wait for the mbarrier", site, "mbarrier.inval",
+           name_of(e, place));
   if (e.racing()) {
     const View view = e.view(thread);
     e.access(place, 8, {&view, e.stamp(thread, Op::mbarrier_inval, Stamp::kWrite, site)});
@@ -231,8 +244,8 @@ void sim_mbarrier_wait_parity(int32_t site, void* barrier, int32_t parity, int32
   e.block(Blocked::mbarrier, site, kOperation);
   if (!completed(e, place, parity, order, scope, site, kOperation))
     e.fail(FindingKind::barrier_misuse,
-           "the thread has missed a phase: the mbarrier completed the one it waited for and another before it looked", site, kOperation,
-           name_of(e, place));
+           "the thread has missed a phase: the mbarrier completed the one it waited for and another before it looked",
+           site, kOperation, name_of(e, place));
   thread.barrier = nullptr;
 }
 
@@ -261,5 +274,6 @@ void sim_fence_mbarrier_init(int32_t) {
   if (!e.racing()) return;
   Thread& thread = e.current();
   for (auto& [offset, state] : thread.cta->mbarriers)
-    if (state.init.present() && state.init.cta == thread.cta->number && state.init.column == thread.index) state.init_fenced = true;
+    if (state.init.present() && state.init.cta == thread.cta->number && state.init.column == thread.index)
+      state.init_fenced = true;
 }

@@ -23,7 +23,7 @@ Place mbarrier_place(Engine& engine, const void* address, int site, std::string_
 void check_mbarrier_use(Engine& engine, const Place& place, const View& view, const Stamp& user, bool outside);
 
 // complete_tx of an asynchronous operation, or its arrival (arrivals = 1, bytes = 0).
-void complete_mbarrier(Engine& engine, const Place& place, uint32_t bytes, uint32_t arrivals, const Contribution& contribution,
-                       const Thread& issuer, int site, std::string_view operation);
+void complete_mbarrier(Engine& engine, const Place& place, uint32_t bytes, uint32_t arrivals,
+                       const Contribution& contribution, const Thread& issuer, int site, std::string_view operation);
 
 }  // namespace gemmsmith::simulator

@@ -38,9 +38,11 @@ Status SharedWindows::reserve(int windows) {
   // Another simulator may hold the first places.
   for (uintptr_t base = kFirst; base + uintptr_t(windows) * kStride <= kEnd; base += kStride)
     if (map(base, windows)) return Done{};
-  return Error{"simulator", concat(windows, " windows of shared memory"),
+  return Error{"simulator",
+               concat(windows, " windows of shared memory"),
                "find no place below 4 GiB, where 32-bit shared addresses need them",
-               "fewer CTAs at a time, or fewer simulators at a time", {}};
+               "fewer CTAs at a time, or fewer simulators at a time",
+               {}};
 }
 
 Stacks::~Stacks() { unmap(); }
@@ -60,8 +62,11 @@ Status Stacks::reserve(int count, size_t bytes) {
   const size_t all = size_t(count) * slot_bytes_;
   void* memory = mmap(nullptr, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED)
-    return Error{"simulator", concat(count, " threads with stacks of ", bytes, " bytes"), "do not fit into memory",
-                 "fewer CTAs at a time", {}};
+    return Error{"simulator",
+                 concat(count, " threads with stacks of ", bytes, " bytes"),
+                 "do not fit into memory",
+                 "fewer CTAs at a time",
+                 {}};
   base_ = static_cast<char*>(memory);
   count_ = count;
   for (int i = 0; i < count && count <= kMaxGuarded; ++i) mprotect(base_ + size_t(i) * slot_bytes_, kPage, PROT_NONE);

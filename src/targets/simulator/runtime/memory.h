@@ -28,7 +28,9 @@ class SharedWindows {
     const uintptr_t offset = reinterpret_cast<uintptr_t>(address) - base_;
     return base_ && offset / kStride < uintptr_t(count_) ? int(offset / kStride) : -1;
   }
-  static uint32_t offset_of(const void* address) { return uint32_t(reinterpret_cast<uintptr_t>(address) & (kStride - 1)); }
+  static uint32_t offset_of(const void* address) {
+    return uint32_t(reinterpret_cast<uintptr_t>(address) & (kStride - 1));
+  }
 
  private:
   bool map(uintptr_t base, int windows);

@@ -113,9 +113,10 @@ void move_matrices(int site, const void* row, int count, bool transpose, void* r
     for (int i = 0; i < count * kMatrixRows; ++i) offsets[size_t(i)] = SharedWindows::offset_of(lanes[i].row);
     if (BankCounter* banks = e.bank_counter()) banks->rows(offsets, count);
     (store ? e.counters().shared_store_bytes : e.counters().shared_load_bytes) += count * kMatrixRows * kRowBytes;
-    for_each_register(lanes, count, transpose, [&](int lane, int reg, char* (&elements)[2]) {
+    for_each_register(lanes, count, transpose, [&](int lane, int reg, char*(&elements)[2]) {
       char* held = static_cast<char*>(lanes[lane].registers) + 4 * reg;
-      for (int i = 0; i < 2; ++i) store ? std::memcpy(elements[i], held + 2 * i, 2) : std::memcpy(held + 2 * i, elements[i], 2);
+      for (int i = 0; i < 2; ++i)
+        store ? std::memcpy(elements[i], held + 2 * i, 2) : std::memcpy(held + 2 * i, elements[i], 2);
       if (!e.racing()) return;
       // Whoever holds a register is taken to have accessed its elements, not the lane that gave the address.
       Thread& holder = *lanes.threads[size_t(lane)];

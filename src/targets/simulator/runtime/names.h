@@ -12,9 +12,30 @@ namespace gemmsmith::simulator {
 
 // The operations that appear in reports.
 enum class Op : uint8_t {
-  load, store, load_ordered, store_ordered, atomic, ldmatrix, stmatrix,
-  tma_load, tma_store, tma_reduce, bulk_load, bulk_store, bulk_copy, bulk_reduce, bulk_reduce_to_cluster,
-  cp_async, st_async, red_async, wgmma, mbarrier_init, mbarrier_inval, other,
+  load,
+  store,
+  load_ordered,
+  store_ordered,
+  atomic,
+  ldmatrix,
+  stmatrix,
+  tma_load,
+  tma_store,
+  tma_reduce,
+  bulk_load,
+  bulk_store,
+  bulk_copy,
+  bulk_reduce,
+  bulk_reduce_to_cluster,
+  cp_async,
+  st_async,
+  red_async,
+  wgmma,
+  mbarrier_init,
+  mbarrier_inval,
+  mbarrier_arrive,
+  mbarrier_wait,
+  other,
 };
 std::string_view name_of(Op);
 
@@ -51,7 +72,7 @@ class Names {
 
   std::string site(int site) const { return this->site(site, launch_number()); }
   std::string site(int site, int launch) const;  // "ring.fill at gemm.cpp:41"
-  std::string region(uint32_t offset) const;  // "full[1]", "A stage 2 + 0x80", "shared + 0x8080" if it has no name
+  std::string region(uint32_t offset) const;     // "full[1]", "A stage 2 + 0x80", "shared + 0x8080" if it has no name
   std::string memory(const MemoryPlace& place) const;
   ThreadName thread(uint32_t cta, uint32_t thread) const;
   // The thread or queue of a component.

@@ -102,7 +102,8 @@ void sim_mark_tile(int32_t, int32_t tile) {
   Thread& thread = e.current();
   if (!thread.cta->tiles.insert(tile).second) return;
   ++e.counters().tiles;
-  if (Timeline* timeline = e.timeline_of(*thread.cta)) timeline->mark(thread.index, e.counters().steps, concat("tile ", tile));
+  if (Timeline* timeline = e.timeline_of(*thread.cta))
+    timeline->mark(thread.index, e.counters().steps, concat("tile ", tile));
 }
 
 int32_t sim_convert_pack(int32_t, int32_t type, float high, float low) {

@@ -62,8 +62,10 @@ struct FiberEntry {
 void Engine::start(Cluster& cluster) {
   for (auto& cta : cluster.ctas)
     for (Thread& thread : cta->threads) {
+      fiber::reset_stack(pools_.stacks.bottom(thread.stack), pools_.stacks.bytes());
       std::fill_n(pools_.stacks.bottom(thread.stack), kStackCanaryBytes, kStackCanary);
-      thread.context = fiber::context::make_fcontext(pools_.stacks.top(thread.stack), pools_.stacks.bytes(), &FiberEntry::enter);
+      thread.context =
+          fiber::context::make_fcontext(pools_.stacks.top(thread.stack), pools_.stacks.bytes(), &FiberEntry::enter);
       if (racing() && !launch_->programmatic_dependent && previous_to_ > 0)
         for (Clock* clock : {&thread.knowledge.ordered, &thread.knowledge.visible, &thread.knowledge.fenced_shared,
                              &thread.knowledge.fenced_global})
@@ -146,15 +148,16 @@ bool Engine::release_spinning() {
 
 Thread* Engine::next() {
   for (;;) {
-    if (options_.schedule == Schedule::random && !async_.empty() && next_random(random_) % 4 == 0) run_async();
+    if (options_.schedule == Schedule::random) run_due_async();
     if (!ready_.empty()) {
-      if (options_.schedule == Schedule::random) std::swap(ready_.front(), ready_[next_random(random_) % ready_.size()]);
+      if (options_.schedule == Schedule::random)
+        std::swap(ready_.front(), ready_[next_random(random_) % ready_.size()]);
       Thread* thread = ready_.front();
       ready_.pop_front();
       return thread;
     }
     if (!async_.empty()) {
-      run_async();
+      run_async(options_.schedule == Schedule::random ? next_random(random_) % async_.size() : 0);
       continue;
     }
     if (spinning_.empty()) return nullptr;
@@ -168,17 +171,26 @@ Thread* Engine::next() {
 void Engine::issue(std::unique_ptr<AsyncOperation> operation) {
   changed();
   if (Timeline* timeline = timeline_of(*operation->issuer.cta))
-    operation->timeline_id = timeline->issue(operation->issuer.index, result_.counters.steps, std::string(name_of(operation->op)),
-                                             operation->site);
+    operation->timeline_id = timeline->issue(operation->issuer.index, result_.counters.steps,
+                                             std::string(name_of(operation->op)), operation->site);
+  // Delays of all magnitudes: one that outlasts a whole iteration of the kernel finds what one of a few steps does not.
+  constexpr int kDoublings = 12;
+  if (options_.schedule == Schedule::random)
+    operation->not_before = result_.counters.steps + (int64_t(1) << next_random(random_) % kDoublings) - 1;
   async_.push_back(std::move(operation));
-  while (options_.schedule == Schedule::eager && !async_.empty()) run_async();
+  while (options_.schedule == Schedule::eager && !async_.empty()) run_async(0);
 }
 
-// One step of one operation: the oldest, or any that may run.
-void Engine::run_async() {
-  size_t chosen = options_.schedule == Schedule::random ? next_random(random_) % async_.size() : 0;
+void Engine::run_due_async() {
+  for (size_t i = 0; i < async_.size(); ++i)
+    if (async_[i]->not_before <= result_.counters.steps) return run_async(i);
+}
+
+// One step of an operation, or of the one that must run before it.
+void Engine::run_async(size_t chosen) {
   if (const void* owner = async_[chosen]->in_order_with)
-    chosen = size_t(std::ranges::find_if(async_, [owner](const auto& op) { return op->in_order_with == owner; }) - async_.begin());
+    chosen = size_t(std::ranges::find_if(async_, [owner](const auto& op) { return op->in_order_with == owner; }) -
+                    async_.begin());
   AsyncOperation& operation = *async_[chosen];
   ++result_.counters.steps;
   changed();
@@ -186,7 +198,8 @@ void Engine::run_async() {
   const bool finished = operation.step(*this);
   running_operation_ = nullptr;
   if (finished) {
-    if (Timeline* timeline = timeline_of(*operation.issuer.cta)) timeline->complete(operation.timeline_id, result_.counters.steps);
+    if (Timeline* timeline = timeline_of(*operation.issuer.cta))
+      timeline->complete(operation.timeline_id, result_.counters.steps);
     async_.erase(async_.begin() + ptrdiff_t(chosen));
   } else if (options_.schedule == Schedule::late) {  // the rest of it as late as may be
     std::rotate(async_.begin() + ptrdiff_t(chosen), async_.begin() + ptrdiff_t(chosen) + 1, async_.end());

@@ -37,9 +37,7 @@ const Fp8Table& fp8_table(MmaType type) {
 // A chunk of 16 bytes as 4-byte values: bits of f32, or of i32.
 template <MmaType type>
 GS_INLINE void decode_chunk(const char* chunk, const Fp8Table* table, bool negate, uint32_t* out) {
-  constexpr int kElement = type == MmaType::tf32                          ? 4
-                           : type == MmaType::f16 || type == MmaType::bf16 ? 2
-                                                                           : 1;
+  constexpr int kElement = type == MmaType::tf32 ? 4 : type == MmaType::f16 || type == MmaType::bf16 ? 2 : 1;
   constexpr int kCount = kChunkBytes / kElement;
   [[maybe_unused]] const uint32_t flip = negate ? 0x80000000u : 0;
   if constexpr (kElement == 4) {
@@ -50,7 +48,9 @@ GS_INLINE void decode_chunk(const char* chunk, const Fp8Table* table, bool negat
     uint16_t halves[kCount];
     std::memcpy(halves, chunk, sizeof halves);
     for (int i = 0; i < kCount; ++i)
-      out[i] = (type == MmaType::bf16 ? uint32_t(halves[i]) << 16 : std::bit_cast<uint32_t>(float_from_f16(halves[i]))) ^ flip;
+      out[i] =
+          (type == MmaType::bf16 ? uint32_t(halves[i]) << 16 : std::bit_cast<uint32_t>(float_from_f16(halves[i]))) ^
+          flip;
   } else {
     uint8_t bytes[kCount];
     std::memcpy(bytes, chunk, sizeof bytes);
@@ -67,7 +67,8 @@ GS_INLINE void decode_chunk(const char* chunk, const Fp8Table* table, bool negat
 
 // Writes element (row, k) to out[row * row_stride + k * k_stride].
 template <MmaType type>
-GS_INLINE void decode(const OperandChunks& o, const char* shared, int rows, int k, int row_stride, int k_stride, uint32_t* out) {
+GS_INLINE void decode(const OperandChunks& o, const char* shared, int rows, int k, int row_stride, int k_stride,
+                      uint32_t* out) {
   constexpr int kElement = type == MmaType::tf32 ? 4 : type == MmaType::f16 || type == MmaType::bf16 ? 2 : 1;
   constexpr int kCount = kChunkBytes / kElement;
   const Fp8Table* table = type == MmaType::e4m3 || type == MmaType::e5m2 ? &fp8_table(type) : nullptr;
@@ -94,7 +95,8 @@ GS_INLINE void decode(const OperandChunks& o, const char* shared, int rows, int 
     }
 }
 
-GS_INLINE void decode_any(const OperandChunks& o, const char* shared, int rows, int k, int row_stride, int k_stride, uint32_t* out) {
+GS_INLINE void decode_any(const OperandChunks& o, const char* shared, int rows, int k, int row_stride, int k_stride,
+                          uint32_t* out) {
   switch (o.type) {
     case MmaType::f16:
       return decode<MmaType::f16>(o, shared, rows, k, row_stride, k_stride, out);
@@ -166,12 +168,13 @@ struct Kernels {
   Multiply multiply_f32, multiply_i32;
 };
 
-#define GS_KERNELS(suffix, target_attribute, vectors)                                                                              \
-  target_attribute void decode_##suffix(const OperandChunks& o, const char* s, int r, int k, int rs, int ks, uint32_t* out) {     \
-    decode_any(o, s, r, k, rs, ks, out);                                                                                           \
-  }                                                                                                                                \
-  target_attribute void multiply_f32_##suffix(const Product& p) { multiply_body<float, vectors>(p); }                             \
-  target_attribute void multiply_i32_##suffix(const Product& p) { multiply_body<int32_t, vectors>(p); }                           \
+#define GS_KERNELS(suffix, target_attribute, vectors)                                                        \
+  target_attribute void decode_##suffix(const OperandChunks& o, const char* s, int r, int k, int rs, int ks, \
+                                        uint32_t* out) {                                                     \
+    decode_any(o, s, r, k, rs, ks, out);                                                                     \
+  }                                                                                                          \
+  target_attribute void multiply_f32_##suffix(const Product& p) { multiply_body<float, vectors>(p); }        \
+  target_attribute void multiply_i32_##suffix(const Product& p) { multiply_body<int32_t, vectors>(p); }      \
   constexpr Kernels kernels_##suffix{decode_##suffix, multiply_f32_##suffix, multiply_i32_##suffix};
 
 GS_KERNELS(baseline, , 1)
@@ -184,7 +187,7 @@ const Kernels& kernels() {
 #if defined(__x86_64__)
   static const Kernels& best = __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") ? kernels_avx512
                                : __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")        ? kernels_avx2
-                                                                                                        : kernels_baseline;
+                                                                                                 : kernels_baseline;
   return best;
 #else
   return kernels_baseline;

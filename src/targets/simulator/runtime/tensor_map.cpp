@@ -46,7 +46,8 @@ Status check_counts(const TensorMapFields& f) {
   if (rank < 1 || rank > kMaxTensorRank) return refused(concat("rank ", rank), "is not 1 to 5");
   if (f.strides_bytes.size() != rank - 1)
     return refused(concat(f.strides_bytes.size(), " strides"), concat("are not one fewer than the ", rank, " extents"));
-  if (f.box.size() != rank) return refused(concat("a box of ", f.box.size(), " modes"), concat("has not the tensor's rank ", rank));
+  if (f.box.size() != rank)
+    return refused(concat("a box of ", f.box.size(), " modes"), concat("has not the tensor's rank ", rank));
   if (!f.element_strides.empty() && f.element_strides.size() != rank)
     return refused(concat(f.element_strides.size(), " element strides"), concat("are not the tensor's rank ", rank));
   return Done{};
@@ -67,12 +68,18 @@ Status check_tensor(const TensorMapFields& f) {
 
 Status check_box(const TensorMapFields& f) {
   for (size_t i = 0; i < f.box.size(); ++i) {
-    if (f.box[i] < 1 || f.box[i] > 256) return refused(concat("a box of ", f.box[i]), "is not 1 to 256 elements in each mode");
+    if (f.box[i] < 1 || f.box[i] > 256)
+      return refused(concat("a box of ", f.box[i]), "is not 1 to 256 elements in each mode");
     const int64_t stride = f.element_strides.empty() ? 1 : f.element_strides[i];
     if (stride < 1 || stride > 8) return refused(concat("element stride ", stride), "is not 1 to 8");
   }
   const int64_t row = f.box[0] * bytes_of(f.type);
   if (row % 16 != 0) return refused(concat("a box row of ", row, " bytes"), "is not a multiple of 16, as TMA needs it");
+  const int64_t step = f.element_strides.empty() ? 1 : f.element_strides[0];
+  const int64_t copied = (f.box[0] + step - 1) / step * bytes_of(f.type);
+  if (copied % 16 != 0)
+    return refused(concat("a box row of ", copied, " bytes that are copied"),
+                   "is not a multiple of 16, as TMA needs it");
   const int swizzle = f.swizzle_bytes;
   if (swizzle != 0 && swizzle != 32 && swizzle != 64 && swizzle != 128)
     return refused(concat("swizzle_bytes = ", swizzle), "is none of 0, 32, 64, 128");

@@ -20,13 +20,16 @@ std::string quoted(std::string_view text) {
   return out + '"';
 }
 
-std::string event(std::string_view name, std::string_view phase, int64_t row, int64_t from, int64_t length, std::string_view args) {
-  return concat("{\"name\": ", quoted(name), ", \"ph\": \"", phase, "\", \"pid\": 0, \"tid\": ", row, ", \"ts\": ", from,
-                phase == "X" ? concat(", \"dur\": ", length) : "", phase == "i" ? ", \"s\": \"t\"" : "", ", \"args\": {", args, "}}");
+std::string event(std::string_view name, std::string_view phase, int64_t row, int64_t from, int64_t length,
+                  std::string_view args) {
+  return concat("{\"name\": ", quoted(name), ", \"ph\": \"", phase, "\", \"pid\": 0, \"tid\": ", row,
+                ", \"ts\": ", from, phase == "X" ? concat(", \"dur\": ", length) : "",
+                phase == "i" ? ", \"s\": \"t\"" : "", ", \"args\": {", args, "}}");
 }
 
 std::string row_name(int64_t row, std::string_view name) {
-  return concat(R"({"name": "thread_name", "ph": "M", "pid": 0, "tid": )", row, ", \"args\": {\"name\": ", quoted(name), "}}");
+  return concat(R"({"name": "thread_name", "ph": "M", "pid": 0, "tid": )", row, ", \"args\": {\"name\": ", quoted(name),
+                "}}");
 }
 
 }  // namespace
@@ -51,11 +54,12 @@ std::string Timeline::json(const Names& names, const int (&cta)[3], int64_t end)
   std::set<uint32_t> issuers;
   for (const Event& e : events_)
     if (e.kind != Event::Kind::wait) issuers.insert(e.thread);
-  std::map<std::pair<std::string, size_t>, int64_t> rows;  // of operations: overlapping ones of a kind lie below each other
+  std::map<std::pair<std::string, size_t>, int64_t>
+      rows;  // of operations: overlapping ones of a kind lie below each other
   std::map<std::string, std::vector<int64_t>> busy_until;
   std::vector<std::string> out;
-  out.push_back(concat(R"({"name": "process_name", "ph": "M", "pid": 0, "args": {"name": "CTA ()", cta[0], ",", cta[1], ",", cta[2],
-                       ") (time: scheduler steps)\"}}"));
+  out.push_back(concat(R"({"name": "process_name", "ph": "M", "pid": 0, "args": {"name": "CTA ()", cta[0], ",", cta[1],
+                       ",", cta[2], ") (time: scheduler steps)\"}}"));
   std::set<uint32_t> threads;
   for (const Event& e : events_) {
     if (e.thread % 32 != 0 && !issuers.contains(e.thread)) continue;

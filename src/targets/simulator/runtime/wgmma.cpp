@@ -34,7 +34,9 @@ uint32_t bits_of(const void* registers, int reg) {
   std::memcpy(&bits, static_cast<const char*>(registers) + 4 * reg, 4);
   return bits;
 }
-void set_bits(void* registers, int reg, uint32_t bits) { std::memcpy(static_cast<char*>(registers) + 4 * reg, &bits, 4); }
+void set_bits(void* registers, int reg, uint32_t bits) {
+  std::memcpy(static_cast<char*>(registers) + 4 * reg, &bits, 4);
+}
 
 int count_tokens(const void* registers, const Accumulator& a, size_t slot) {
   int count = 0;
@@ -44,7 +46,8 @@ int count_tokens(const void* registers, const Accumulator& a, size_t slot) {
 
 // Where register `reg` of a thread lies in an accumulator's values: D fragments of the PTX ISA.
 struct Fragment {
-  explicit Fragment(uint32_t thread_of_group) : row(int(thread_of_group / 32 * 16 + thread_of_group % 32 / 4)), column(int(thread_of_group % 4 * 2)) {}
+  explicit Fragment(uint32_t thread_of_group)
+      : row(int(thread_of_group / 32 * 16 + thread_of_group % 32 / 4)), column(int(thread_of_group % 4 * 2)) {}
   int row, column;
   size_t index(const Accumulator& a, int reg) const {
     const int per_step = a.n / 2, step = reg / per_step, r = reg % per_step;
@@ -105,24 +108,25 @@ class WgmmaBlockOperation : public AsyncOperation {
     for (int t = 0; t < kWarpgroupThreads; ++t)
       for (int s = 0; s < k_steps; ++s)
         for (int reg = 0; reg < kRegistersOfA; ++reg) {
-          const uint32_t bits = a_registers[((size_t(t) * size_t(m_steps) + size_t(m)) * size_t(k_steps) + size_t(s)) * kRegistersOfA + size_t(reg)];
+          const uint32_t bits =
+              a_registers[((size_t(t) * size_t(m_steps) + size_t(m)) * size_t(k_steps) + size_t(s)) * kRegistersOfA +
+                          size_t(reg)];
           const int row = t / 32 * 16 + t % 32 / 4 + (reg & 1 ? 8 : 0);
           for (int i = 0; i < per_register; ++i) {
             const int at = s * step_k + t % 4 * per_register + i + (reg & 2 ? 4 * per_register : 0);
             float value = element_as_float(block->type_a, &bits, i);
-            if (is_integer(block->type_a)) value = std::bit_cast<float>(int32_t(value));
-            else if (block->negate_a) value = -value;
+            if (is_integer(block->type_a))
+              value = std::bit_cast<float>(int32_t(value));
+            else if (block->negate_a)
+              value = -value;
             out[at * kInstructionRows + row] = value;
           }
         }
   }
 };
 
-const WgmmaPlan& plan_of(Engine& e, const Operands& o, int site) {
-  const WgmmaBlock& b = e.launch().wgmma_blocks[size_t(o.block)];
-  const auto [found, fresh] = e.wgmma_plans.try_emplace({o.block, b.a_in_registers ? 0 : o.descriptor_a, o.descriptor_b});
-  WgmmaPlan& plan = found->second;
-  if (!fresh) return plan;
+// Fills a plan; the text says what is wrong with a descriptor.
+std::string make_plan(const Engine& e, const WgmmaBlock& b, const Operands& o, WgmmaPlan& plan) {
   const uint32_t limit = e.launch().shared_bytes;
   std::string wrong = operand_chunks(o.descriptor_b, b.b_k_steps, 0, b.mn_major_b, b.n, limit, plan.b);
   std::vector<uint32_t> all = plan.b;
@@ -132,9 +136,18 @@ const WgmmaPlan& plan_of(Engine& e, const Operands& o, int site) {
     wrong = operand_chunks(o.descriptor_a, b.a_k_steps, step, b.mn_major_a, kInstructionRows, limit, chunks);
     all.insert(all.end(), chunks.begin(), chunks.end());
   }
-  if (!wrong.empty()) e.fail(FindingKind::invalid_operand, std::move(wrong), site, kWgmma);
   plan.reads = ranges_of(std::move(all));
-  return plan;
+  return wrong;
+}
+
+const WgmmaPlan& plan_of(Engine& e, const Operands& o, int site) {
+  const WgmmaBlock& b = e.launch().wgmma_blocks[size_t(o.block)];
+  const auto [found, fresh] =
+      e.wgmma_plans.try_emplace({o.block, b.a_in_registers ? 0 : o.descriptor_a, o.descriptor_b});
+  if (!fresh) return found->second;
+  std::string wrong = make_plan(e, b, o, found->second);
+  if (!wrong.empty()) e.fail(FindingKind::invalid_operand, std::move(wrong), site, kWgmma);
+  return found->second;
 }
 
 void check_equal(Engine& e, const Rendezvous& all, int site) {
@@ -146,11 +159,11 @@ void check_equal(Engine& e, const Rendezvous& all, int site) {
                        : o.descriptor_b != first.descriptor_b ? "the descriptor of B"
                        : o.scale_d != first.scale_d           ? "scale-d"
                                                               : nullptr;
-    if (what)
-      e.fail(FindingKind::divergence,
-             concat(what, " of ", text_of(e.names().thread(t->cta->number, t->index)), " differs from that of ",
-                    text_of(e.names().thread(t->cta->number, all.threads[0]->index))),
-             site, kWgmma);
+    if (what) {
+      std::string text =
+          concat(what, " differs from that of ", text_of(e.names().thread(t->cta->number, all.threads[0]->index)));
+      e.fail(FindingKind::divergence, std::move(text), site, kWgmma, "", t);
+    }
   }
 }
 
@@ -161,23 +174,26 @@ size_t accumulator_of(Engine& e, Warpgroup& group, const Rendezvous& all, const 
   const size_t slot = slot_of(integer, bits_of(first.accumulators, 0));
   int holders = 0;
   const auto known = [&] {
-    return slot < group.accumulators.size() && group.accumulators[slot]->in_use && group.accumulators[slot]->is_integer == integer;
+    return slot < group.accumulators.size() && group.accumulators[slot]->in_use &&
+           group.accumulators[slot]->is_integer == integer;
   };
   if (known()) {
     const Accumulator& a = *group.accumulators[slot];
     if (a.n != b.n || a.m_steps != int(b.a_m_steps.size()))
-      e.fail(FindingKind::accumulator_in_flight, "the accumulator registers are in flight for a wgmma of another shape", site, kWgmma);
+      e.fail(FindingKind::accumulator_in_flight, "the accumulator registers are in flight for a wgmma of another shape",
+             site, kWgmma);
     for (const Thread* t : all.threads) {
       const int tokens = count_tokens(static_cast<Operands*>(t->operands)->accumulators, a, slot);
       if (tokens != 0 && tokens != a.registers())
         e.fail(FindingKind::accumulator_in_flight,
-               concat(a.registers() - tokens, " of ", a.registers(), " accumulator registers of ",
-                      text_of(e.names().thread(t->cta->number, t->index)), " were written while a wgmma was in flight"),
-               site, kWgmma);
+               concat(a.registers() - tokens, " of ", a.registers(),
+                      " accumulator registers were written while a wgmma was in flight"),
+               site, kWgmma, "", t);
       holders += tokens != 0;
     }
     if (holders != 0 && holders != kWarpgroupThreads)
-      e.fail(FindingKind::divergence, concat("only ", holders, " of 128 threads pass the accumulator that is in flight"), site, kWgmma);
+      e.fail(FindingKind::divergence,
+             concat("only ", holders, " of 128 threads pass the accumulator that is in flight"), site, kWgmma);
   }
   fresh = holders == 0;
   if (!fresh) return slot;
@@ -201,8 +217,9 @@ void check_fences(Engine& e, const Rendezvous& all, const WgmmaBlock& b, bool fr
     if (!accumulators && !operand) continue;
     Finding finding;
     finding.kind = FindingKind::missing_wgmma_fence;
-    finding.what = accumulators ? "accumulator registers may have been accessed since the last wgmma.fence of the thread"
-                                : "registers of A were loaded after the last wgmma.fence of the thread";
+    finding.what = accumulators
+                       ? "accumulator registers may have been accessed since the last wgmma.fence of the thread"
+                       : "registers of A were loaded after the last wgmma.fence of the thread";
     finding.second = e.names().actor(e.component(*t), Op::wgmma, false, site);
     e.names().compose(finding);
     if (!e.seen(finding)) e.add(std::move(finding));
@@ -256,9 +273,10 @@ void issue_block(Engine& e, Rendezvous& all, const Operands& o, int site) {
   const size_t slot = accumulator_of(e, group, all, b, fresh, site);
   check_fences(e, all, b, fresh, site);
   Accumulator& a = *group.accumulators[slot];
+  const WgmmaPlan& plan = plan_of(e, o, site);
   auto operation = std::make_unique<WgmmaBlockOperation>(first, Op::wgmma, site);
   operation->block = &b;
-  operation->plan = &plan_of(e, o, site);
+  operation->plan = &plan;
   operation->group = &group;
   operation->accumulator = &a;
   operation->shared = thread.cta->shared;
@@ -271,7 +289,8 @@ void issue_block(Engine& e, Rendezvous& all, const Operands& o, int site) {
   for (const Thread* t : all.threads) {
     const auto& mine = *static_cast<Operands*>(t->operands);
     const uint32_t in_group = t->index % kWarpgroupThreads;
-    if (a_registers) std::memcpy(operation->a_registers.data() + in_group * a_registers, mine.a_registers, a_registers * 4);
+    if (a_registers)
+      std::memcpy(operation->a_registers.data() + in_group * a_registers, mine.a_registers, a_registers * 4);
     if (!fresh) continue;
     const Fragment fragment(in_group);
     for (int r = 0; r < a.registers(); ++r) {
@@ -279,7 +298,7 @@ void issue_block(Engine& e, Rendezvous& all, const Operands& o, int site) {
       set_bits(mine.accumulators, r, token(a.is_integer, slot, r));
     }
   }
-  announce_reads(e, thread, *group.queue, operation->number, *operation->plan, site);
+  announce_reads(e, thread, *group.queue, operation->number, plan, site);
   e.issue(std::move(operation));
 }
 
@@ -291,13 +310,15 @@ void deliver(Engine& e, Thread& thread, void* registers, int count, int site) {
     char* here = static_cast<char*>(registers) + 4 * at++;
     const bool integer = slot_of(false, bits) == ~size_t(0);
     const size_t slot = slot_of(integer, bits);
-    if (slot >= group.accumulators.size() || !group.accumulators[slot]->in_use || bits != token(integer, slot, 0)) continue;
+    if (slot >= group.accumulators.size() || !group.accumulators[slot]->in_use || bits != token(integer, slot, 0))
+      continue;
     Accumulator& a = *group.accumulators[slot];
     if (a.is_integer != integer || at - 1 + a.registers() > count) continue;
     if (const int tokens = count_tokens(here, a, slot); tokens != a.registers())
       e.fail(FindingKind::accumulator_in_flight,
-             concat(a.registers() - tokens, " of ", a.registers(), " accumulator registers were written while a wgmma was in flight"), site,
-             "wgmma.wait_group");
+             concat(a.registers() - tokens, " of ", a.registers(),
+                    " accumulator registers were written while a wgmma was in flight"),
+             site, "wgmma.wait_group");
     at += a.registers() - 1;
     if (a.last_block > thread.wgmma.waited) continue;  // still in flight for this thread
     const Fragment fragment(thread.index % kWarpgroupThreads);
@@ -348,7 +369,8 @@ void sim_wgmma_wait_group(int32_t site, int32_t pending, void* accumulators, int
     const Queue* queue = thread.cta->warpgroups[thread.index / kWarpgroupThreads].queue;
     if (queue && queue->order.prefix < thread.wanted) e.block(Blocked::wgmma_group, site, "wgmma.wait_group");
     w.waited = std::max(w.waited, thread.wanted);
-    if (queue && e.racing() && thread.wanted) learn(e.clocks(), thread.knowledge, {thread.cta->number, queue->column}, thread.wanted);
+    if (queue && e.racing() && thread.wanted)
+      learn(e.clocks(), thread.knowledge, {thread.cta->number, queue->column}, thread.wanted);
   }
   if (accumulators) deliver(e, thread, accumulators, count, site);
 }

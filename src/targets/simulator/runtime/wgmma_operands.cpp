@@ -23,7 +23,8 @@ Status check(const WgmmaBlock& b, int index) {
   };
   const bool integer = is_integer(b.type_a);
   const bool legal_n = b.n >= 8 && b.n <= 256 && b.n % 8 == 0 && (!integer || b.n <= 24 || b.n % 16 == 0);
-  if (!legal_n) return refuse(concat("n = ", b.n), "is not a multiple of 8 from 8 to 256 (of 16 above 24 for integers)");
+  if (!legal_n)
+    return refuse(concat("n = ", b.n), "is not a multiple of 8 from 8 to 256 (of 16 above 24 for integers)");
   const bool pair = b.type_a == b.type_b || (is_fp8(b.type_a) && is_fp8(b.type_b)) || (integer && is_integer(b.type_b));
   if (!pair) return refuse("operands of these two types", "cannot be multiplied by one wgmma");
   const bool sixteen_bits = b.type_a == MmaType::f16 || b.type_a == MmaType::bf16;
@@ -33,8 +34,9 @@ Status check(const WgmmaBlock& b, int index) {
   if (integer && (b.negate_a || b.negate_b)) return refuse("a negated operand", "is for float types only");
   if (!integer && b.saturate) return refuse("saturation", "is for integers only");
   if (b.a_m_steps.empty() || b.b_k_steps.empty() || b.a_k_steps.size() != b.b_k_steps.size())
-    return refuse(concat(b.a_m_steps.size(), " m steps, ", b.a_k_steps.size(), " k steps of A and ", b.b_k_steps.size(), " of B"),
-                  "are not at least one each, and as many of A as of B");
+    return refuse(
+        concat(b.a_m_steps.size(), " m steps, ", b.a_k_steps.size(), " k steps of A and ", b.b_k_steps.size(), " of B"),
+        "are not at least one each, and as many of A as of B");
   return Done{};
 }
 
@@ -55,7 +57,8 @@ uint64_t mn_major_offset(const MatrixDescriptor& d, int c, int k) {
   const uint64_t in_core = uint64_t(k % kCoreRows), core = uint64_t(k / kCoreRows);
   if (d.swizzle_bytes == 0) return uint64_t(c) * d.stride_bytes + in_core * kChunk + core * d.leading_bytes;
   const int wide = d.swizzle_bytes / kChunk;
-  return uint64_t(c / wide) * d.leading_bytes + uint64_t(c % wide) * kChunk + in_core * uint64_t(d.swizzle_bytes) + core * d.stride_bytes;
+  return uint64_t(c / wide) * d.leading_bytes + uint64_t(c % wide) * kChunk + in_core * uint64_t(d.swizzle_bytes) +
+         core * d.stride_bytes;
 }
 
 // Offset of the half `h` of row r of one k step in a K-major tile.
@@ -67,8 +70,8 @@ uint64_t k_major_offset(const MatrixDescriptor& d, int r, int h) {
 
 }  // namespace
 
-std::string operand_chunks(uint64_t descriptor, const std::vector<int64_t>& k_steps, int64_t step, bool mn_major, int rows,
-                           uint32_t shared_bytes, std::vector<uint32_t>& offsets) {
+std::string operand_chunks(uint64_t descriptor, const std::vector<int64_t>& k_steps, int64_t step, bool mn_major,
+                           int rows, uint32_t shared_bytes, std::vector<uint32_t>& offsets) {
   constexpr int kStepRows = 16;  // k of one instruction, MN-major: 16-bit types
   const MatrixDescriptor d = MatrixDescriptor::decode(descriptor);
   if (d.base_offset != 0) return concat("a base offset of ", d.base_offset, " in a matrix descriptor is not supported");

@@ -22,8 +22,8 @@ struct MatrixDescriptor {
 };
 
 // The chunks of 16 bytes of one operand, in the order of OperandChunks; `shared_bytes` bounds them. Empty text: fine, else what is wrong.
-std::string operand_chunks(uint64_t descriptor, const std::vector<int64_t>& k_steps, int64_t step, bool mn_major, int rows,
-                           uint32_t shared_bytes, std::vector<uint32_t>& offsets);
+std::string operand_chunks(uint64_t descriptor, const std::vector<int64_t>& k_steps, int64_t step, bool mn_major,
+                           int rows, uint32_t shared_bytes, std::vector<uint32_t>& offsets);
 
 // Bytes [begin, end) of shared memory.
 struct SharedRange {
