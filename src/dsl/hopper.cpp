@@ -55,6 +55,7 @@ Cluster GpuBuilder::cluster(int m, int n, int k, Where at) {
 }
 
 Int GpuBuilder::allocate(const std::string& name, int64_t bytes, int parts, Where at) {
+  const Scope scope("allocate", at);
   const int64_t begin = (launch_.shared_bytes + kSharedAlignment - 1) / kSharedAlignment * kSharedAlignment;
   launch_.shared_bytes = begin + bytes;
   if (launch_.shared_bytes > limits_.shared_bytes)

@@ -29,6 +29,8 @@ HopperOperands hopper_operands(const GemmClass&, bool swap);
 Supports hopper_supports(const GemmProblem&, const DeviceFacts&);
 // Whether TMA can write D.
 Supports tma_stores(const GemmProblem&);
+// Whether the operand whose rows become those of wgmma's A is MN-major.
+bool rows_are_contiguous(const HopperConfig&, const GemmProblem&);
 // What is legal of the common fields, for `consumers` warpgroups of 64 rows each, or a multiple.
 Supports hopper_legal(const HopperConfig&, const GemmProblem&, int consumers);
 // Whether a vector of D, and of what is read beside it, is 16 bytes of one row (or column) and aligned.
