@@ -25,6 +25,14 @@ void KernelBuilder::align(const std::string& operand, int bytes, Where at) {
   op::fail(at, "operand \"" + operand + "\"", "was not asked for: it has no pointer that could be aligned");
 }
 
+void KernelBuilder::align_vectors(const Output& out, const OutputArg& arg, Where at) {
+  constexpr int kVectorBytes = 16;
+  const auto contiguous = [](const Tensor& t) { return t.contiguous(t.rank() - 1); };
+  if (out.c_ && contiguous(*out.c_)) align(arg.c.name, kVectorBytes, at);
+  for (const Output::Input& i : out.inputs_)
+    if (contiguous(i.tensor)) align(i.name, kVectorBytes, at);
+}
+
 Int KernelBuilder::extent(const std::string& name) {
   for (auto& [known, value] : extents_)
     if (known == name) return value;

@@ -67,6 +67,8 @@ class KernelBuilder {
   KernelSignature finish();
 
  protected:
+  // Of what is loaded with D in vectors of 16 bytes, which lie along the last mode: C and inputs that are contiguous there.
+  void align_vectors(const Output&, const OutputArg&, Where at);
   // Memory of every core (CTA): its part begins `begin` bytes behind `base` and `step` further from core to core.
   struct Scratch {
     Scalar base;

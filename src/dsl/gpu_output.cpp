@@ -78,6 +78,7 @@ TmaOutput GpuBuilder::tma_output(const OutputArg& arg, TileShape shape, int cons
   out.converted_ = d.is_conversion() && bytes(element) == 2 && arg.acc != DataType::i32;
   out.batched_ = arg.d.batched;
   out.vectors_ = vectors;
+  if (vectors) align_vectors(out.output_, arg, at);
   out.tile_ = shape;
   out.consumers_ = consumers;
   out.buffers_ = buffers;
@@ -288,7 +289,10 @@ Vec SharedTile::load(const Int& row, const Int& column, const Int& rank, int lan
 GlobalOutput GpuBuilder::global_output(const OutputArg& arg, bool vectors, Where at) {
   const Scope scope("global_output", at);
   const Output d = output(arg, at);
-  return {arg.d.transposed ? d.transposed() : d, vectors && !arg.d.transposed};
+  // Vectors lie along rows: where those are not contiguous, there is no promise that none sticks out.
+  const bool along_rows = vectors && arg.d.major == Major::row && !arg.d.transposed;
+  if (along_rows) align(arg.d.name, kVectorBytes, at), align_vectors(d, arg, at);
+  return {arg.d.transposed ? d.transposed() : d, along_rows};
 }
 
 void GlobalOutput::store(const Tile& t, const Int& row, const Int& column, const Vec& sums, Where at) const {

@@ -4,19 +4,27 @@
 
 namespace gemmsmith {
 
-WarpSum warp_sums(const std::vector<Vec>& numbers, const Int& lane, Where at) {
-  const Scope scope("warp_sums", at);
-  const int count = int(numbers.size());
-  if (count < 1 || count > 32) {
-    op::fail(at, std::to_string(count) + " numbers", "are not 1 to 32, one for each thread of a warp");
-    return {0, true, zero(Kind::f32, 1)};
+LaneSums lane_sums(const std::vector<Vec>& numbers, const Int& lane, int highest, int lowest, Where at) {
+  const Scope scope("lane_sums", at);
+  const auto is_bit = [](int n) { return n >= 1 && n <= 16 && (n & (n - 1)) == 0; };
+  if (numbers.empty() || !is_bit(highest) || !is_bit(lowest) || lowest > highest) {
+    op::fail(at, std::to_string(numbers.size()) + " numbers over lanes that differ in " + std::to_string(highest) + " to " +
+                     std::to_string(lowest),
+             "are nothing that the threads of a warp can add");
+    return {numbers, 0, true};
   }
-  int width = 1;  // of them with those that fill up a power of two
-  while (width < count) width *= 2;
+  size_t width = 1;
+  while (width < numbers.size()) width *= 2;
   std::vector<Scalar> left(numbers.begin(), numbers.end());
-  while (int(left.size()) < width) left.push_back(zero(numbers[0].kind, 1));
-  int apart = 16;
-  for (; apart > 0 && left.size() > 1; apart /= 2) {
+  while (left.size() < width) left.push_back(zero(numbers[0].kind, 1));
+  std::vector<Int> first{0};
+  int same = 0;  // bits of lanes that hold the same numbers
+  for (int apart = highest; apart >= lowest; apart /= 2) {
+    if (left.size() == 1) {
+      left[0] = Vec(left[0]) + op::shuffle_xor(Vec(left[0]), apart);
+      same |= apart;
+      continue;
+    }
     const size_t half = left.size() / 2;
     const Bool upper = (lane & apart) != 0;
     for (size_t i = 0; i < half; ++i) {
@@ -24,12 +32,11 @@ WarpSum warp_sums(const std::vector<Vec>& numbers, const Int& lane, Where at) {
       left[i] = select(Vec(upper), high, low) + op::shuffle_xor(select(Vec(upper), low, high), apart);
     }
     left.resize(half);
+    first.push_back(first.back() + select(upper, int(half), 0));
   }
-  const int threads = 2 * apart;  // that hold the same number by now
-  for (; apart > 0; apart /= 2) left[0] = Vec(left[0]) + op::shuffle_xor(Vec(left[0]), apart);
-  const Int index = threads > 1 ? lane / threads : lane;
-  const Bool first = threads > 1 ? (lane & (threads - 1)) == 0 : Bool(true);
-  return {index, count == width ? first : first & (index < count), Vec(left[0])};
+  std::vector<Vec> values;
+  for (const Scalar& x : left) values.push_back(Vec(x));
+  return {std::move(values), first.back(), same ? (lane & same) == 0 : Bool(true)};
 }
 
 }  // namespace gemmsmith

@@ -158,12 +158,13 @@ void stage(GpuBuilder& k, const Config& c, const GemmClass& p) {
       Dots dots(c, sum, c.load_bytes / bytes(large.element()));
       multiply(dots, c, rows_of_matrix(member(large), first + group * c.rows, c.rows), rows_of_matrix(member(small), 0, c.few),
                part * kLanes + self.lane, kLanes * c.split_k);
-      const WarpSum one = warp_sums(dots.numbers(), self.lane);
+      const LaneSums one = lane_sums(dots.numbers(), self.lane);
+      const Bool holds = one.holds & (one.first < numbers);
       if (c.split_k == 1) {
-        when(one.holds, [&] { store(first + group * c.rows, one.index, one.value); });
+        when(holds, [&] { store(first + group * c.rows, one.first, one.values[0]); });
         continue;
       }
-      when(one.holds, [&] { partial.store({self.warp, one.index}, one.value); });
+      when(holds, [&] { partial.store({self.warp, one.first}, one.values[0]); });
       self.sync();
       for (Int i : range(self.thread, groups * numbers, kLanes * c.warps)) {
         const Int g = i / numbers, number = i % numbers;
@@ -196,7 +197,7 @@ Supports fits(const GemmProblem& p, bool swap) {
     const MatrixSpec& large = swap ? p.a : p.b;
     return Supports::no(std::string(swap ? "rows of A" : "columns of B") + " are not contiguous along k: their steps are " +
                         std::to_string(swap ? large.column_stride : large.row_stride) +
-                        " elements, and a warp that read across them would leave most of the GPU idle");
+                        " elements; gemv_columns reads across them");
   }
   return {};
 }
@@ -214,6 +215,8 @@ Supports supports(const GemmProblem& p, const DeviceFacts&) {
   if (direct || swapped) return {};
   return Supports::no(direct.reason + "; swapped: " + swapped.reason);
 }
+
+int registers_of(const Config& c) { return (c.rows + c.few) * c.unroll * c.load_bytes / 4 + c.rows * c.few * 2 + 40; }
 
 Supports legal(const Config& c, const GemmProblem& p, const DeviceFacts&) {
   const auto rule = [](const char* field, int value, const std::string& why) {
@@ -242,32 +245,26 @@ Supports legal(const Config& c, const GemmProblem& p, const DeviceFacts&) {
     return rule("small_bytes", c.small_bytes, "is neither 0 nor load_bytes = " + std::to_string(c.load_bytes) +
                                                   " on strides that are multiples of it; those of the small operand allow " +
                                                   std::to_string(loads.small));
-  const int registers = (c.rows + c.few) * c.unroll * c.load_bytes / 4 + c.rows * c.few * 2 + 40;
+  const int registers = registers_of(c);
   if (registers > 65536 / (kLanes * c.warps) || registers > 255)
     return Supports::no("about " + std::to_string(registers) + " registers do not fit a thread of " + std::to_string(c.warps) +
                         " warps; fewer rows or a smaller unroll");
   return {};
 }
 
-// Memory at the rate that the bytes in flight allow (Little's law, about 700 ns), or the arithmetic.
 double predict_us(const Config& c, const GemmProblem& p, const DeviceFacts& device) {
-  const double sms = std::max(device.cores, 1), k = double(std::max<int64_t>(p.k, 1));
-  const double many = double(std::max<int64_t>(c.swap ? p.m : p.n, 1)), batch = double(p.batch), element = element_bytes(p);
-  const double peak = (device.read_gbytes_per_s > 0 ? device.read_gbytes_per_s : 4000.0) * 1e3;
-  const double ctas = std::ceil(many / (double(c.warps) / c.split_k * c.rows)) * batch;
-  const int registers = (c.rows + c.few) * c.unroll * c.load_bytes / 4 + c.rows * c.few * 2 + 40;
-  const double resident = std::clamp(std::floor(65536.0 / (registers * kLanes * c.warps)), 1.0, 32.0);
-  const double at_once = std::min(ctas, resident * sms);
-  const double of_row = std::min(double(c.unroll), std::max(k * element / c.load_bytes / (kLanes * c.split_k), 0.25));
-  constexpr double kLatencyUs = 0.7;
-  const double in_flight = at_once * c.warps * kLanes * c.rows * of_row * c.load_bytes;
-  const double read_us = many * k * element * batch / std::min(peak, in_flight / kLatencyUs);
-  // A multiply-add and its share of conversions, on 128 lanes of an SM.
-  const double work = many * k * batch * (c.few + 2.0 + (c.small_bytes ? 2.0 : 4.0) * c.few / c.rows);
-  const double math_us = work / (std::min(ctas, sms) * 128 * 1.7e3);
-  const double rounds = std::ceil(ctas / at_once);
-  constexpr double kStartUs = 3;
-  return kStartUs + std::max(read_us, math_us) + rounds * (0.1 + 0.1 * (c.split_k > 1));
+  const double k = double(std::max<int64_t>(p.k, 1)), many = double(std::max<int64_t>(c.swap ? p.m : p.n, 1));
+  const double element = element_bytes(p), products = many * k * double(p.batch);
+  Reading r;
+  r.bytes = products * element;
+  r.ctas = std::ceil(many / (double(c.warps) / c.split_k * c.rows)) * double(p.batch);
+  r.threads = kLanes * c.warps;
+  r.registers = registers_of(c);
+  const double loads_of_row = k * element / c.load_bytes / (kLanes * c.split_k);
+  r.bytes_in_flight = c.rows * std::min(double(c.unroll), std::max(loads_of_row, 0.25)) * c.load_bytes;
+  r.operations = products * (c.few + 2.0 + (c.small_bytes ? 2.0 : 4.0) * c.few / c.rows);
+  r.round_us = c.split_k > 1 ? 0.2 : 0.1;
+  return predict_reading_us(r, device);
 }
 
 std::vector<Config> space(const GemmProblem& p, const DeviceFacts&) {

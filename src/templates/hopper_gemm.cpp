@@ -174,4 +174,16 @@ double predict_gemm_us(const TileCost& t, const GemmProblem& p, const DeviceFact
   return kStartUs + std::max(waves * wave_us, once / memory_bytes_per_us);
 }
 
+double predict_reading_us(const Reading& r, const DeviceFacts& device) {
+  constexpr double kRegisters = 65536, kThreads = 2048, kLanes = 128;  // of an SM
+  constexpr double kLatencyUs = 0.7, kCyclesPerUs = 1.7e3, kStartUs = 3;
+  const double sms = std::max(device.cores, 1);
+  const double memory_bytes_per_us = (device.read_gbytes_per_s > 0 ? device.read_gbytes_per_s : 4000.0) * 1e3;
+  const double resident = std::max(std::floor(std::min(kRegisters / (double(r.registers) * r.threads), kThreads / r.threads)), 1.0);
+  const double at_once = std::min(std::max(r.ctas, 1.0), resident * sms);
+  const double read_us = r.bytes / std::min(memory_bytes_per_us, at_once * r.threads * r.bytes_in_flight / kLatencyUs);
+  const double math_us = r.operations / (std::min(std::max(r.ctas, 1.0), sms) * kLanes * kCyclesPerUs);
+  return kStartUs + std::max(read_us, math_us) + std::ceil(r.ctas / at_once) * r.round_us;
+}
+
 }  // namespace gemmsmith

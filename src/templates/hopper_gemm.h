@@ -53,4 +53,16 @@ struct TileCost {
 };
 double predict_gemm_us(const TileCost&, const GemmProblem&, const DeviceFacts&);
 
+// The analytic time of a kernel that reads a matrix once: at the rate that its loads in flight allow (Little's law), at that
+// of memory, or at that of the arithmetic, whichever is slowest, and what each round of CTAs costs.
+struct Reading {
+  double bytes = 0;            // all that is read
+  double operations = 0;       // of one thread each, all together
+  double ctas = 1;
+  double bytes_in_flight = 0;  // of a thread
+  int threads = 0, registers = 0;
+  double round_us = 0;
+};
+double predict_reading_us(const Reading&, const DeviceFacts&);
+
 }  // namespace gemmsmith

@@ -14,6 +14,7 @@ namespace gemmsmith {
   TEMPLATE(gemm_split_k_cluster) \
   TEMPLATE(gemm_stream_k) \
   TEMPLATE(gemv_rows) \
+  TEMPLATE(gemv_columns) \
   TEMPLATE(gemm_unaligned)
 
 #define TEMPLATE(name) KernelTemplate name();

@@ -73,6 +73,7 @@ const Class kClasses[] = {
     {"sk_few_rows", kPlain, "gemm_split_k_cluster num_stages=4 rows_loaded=16", 4, 128, 2, 9, 136},
     {"sk_swap", kPlain, "gemm_split_k_cluster swap=1 block_n=16 num_stages=3 block_k=64 vectors=0", 3, 64, 2, 9, 136},
     {"sk_bias", "dtype=bf16 b=col epilogue=acc+bias[n]", "gemm_split_k_cluster num_stages=3 block_k=64", 3, 64, 2, 72, 136},
+    {"sk_d_col", "dtype=bf16 b=col d=col", "gemm_split_k_cluster num_stages=3 block_k=64", 3, 64, 2, 72, 137},
     {"sk_batch", "dtype=bf16 batch=2 b=col", "gemm_split_k_cluster num_stages=3 block_k=64", 3, 64, 2, 40, 72},
 };
 

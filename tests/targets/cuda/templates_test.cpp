@@ -33,6 +33,14 @@ const std::vector<std::string>& problems() {
       "512x512x512 dtype=bf16 b=col batch=8",
       "16x4096x4096 dtype=bf16 b=col",
       "1000x1032x328 dtype=bf16 b=col",
+      "1x4096x4096 dtype=bf16 b=col",
+      "1x4096x4096 dtype=bf16",
+      "8x4096x4100 dtype=f16 b=col epilogue=gelu(acc + bias[n])",
+      "4096x3x4096 dtype=f32 b=col",
+      "5x4096x4095 dtype=i8 b=col d=bf16 alpha=0.5",
+      "1001x1003x333 dtype=bf16 a=col b=col",
+      "1001x1003x333 dtype=i8 epilogue=relu(acc*scale[m])",
+      "1001x1003x334 dtype=f16 b=col batch=2 d=strides(2006,2,4000000)",
   };
   return texts;
 }
@@ -140,8 +148,11 @@ TEST(HopperTemplates, PtxHasWhatTheyAreMadeOf) {
 // Each line of PTX that a template made leads back to its file, and most of its lines appear.
 TEST(HopperTemplates, LinesOfPtxLeadToTheTemplate) {
   const auto target = without_assembler();
-  const GemmProblem p = GemmProblem::parse(problems()[0]).value();
   for (const KernelTemplate& t : gpu_templates()) {
+    const bool on_cuda_cores = t.name.starts_with("gemv_");
+    const GemmProblem p = GemmProblem::parse(problems()[t.name == "gemv_rows" ? 11 : on_cuda_cores ? 12 : 0]).value();
+    ASSERT_TRUE(t.supports(p, h200())) << t.name;
+    const std::string product = on_cuda_cores ? "\tfma.rn.f32" : t.name == "gemm_unaligned" ? "\tmma.sync." : "wgmma.";
     const auto kernel = compile(*target, t.name + " " + some_configs(t, p, 1, 0).front(), p, {});
     ASSERT_TRUE(kernel.ok()) << kernel.error().text();
     const std::string& ptx = kernel->object;
@@ -149,7 +160,7 @@ TEST(HopperTemplates, LinesOfPtxLeadToTheTemplate) {
     const int64_t total = std::count(ptx.begin(), ptx.end(), '\n');
     int64_t at = 0;
     for (size_t begin = 0; at < total; ++at, begin = ptx.find('\n', begin) + 1)
-      if (ptx.compare(begin, 6, "wgmma.") == 0) lines.insert(source_of_ptx_line(ptx, at + 1));
+      if (ptx.compare(begin, product.size(), product) == 0) lines.insert(source_of_ptx_line(ptx, at + 1));
     ASSERT_FALSE(lines.empty());
     for (const std::string& line : lines) EXPECT_TRUE(line.starts_with(t.name + ".cpp:")) << line;
   }
