@@ -60,9 +60,12 @@ class Device {
   static Result<Device> open(const std::string& name, const DeviceOptions& = {});
 
   const DeviceFacts& facts() const;
-  // Every source with its version, or why it cannot offer anything here ("libdnnl.so.2 not found: ...").
-  std::vector<SourceReport> sources() const;
-  // Tuning keeps the memory of its operands for the next problem, up to TuneOptions::max_memory_bytes; this gives it back.
+  std::vector<std::string> source_names() const;
+  // Every source with its version, or why it cannot offer anything here ("libdnnl.so.2 not found: ..."). Asked where
+  // tunings with these options would ask them: in a worker process, or in this one.
+  std::vector<SourceReport> sources(const TuneOptions& = {}) const;
+  // Tuning keeps its worker and the memory of its operands for the next problem, up to TuneOptions::max_memory_bytes;
+  // this gives them back.
   void release_memory() const;
   // Lists a folder: not for inner loops.
   KernelCacheReport kernel_cache() const;

@@ -178,6 +178,9 @@ typedef struct gs_tune_options {
   const gs_cancel* cancel;
   int32_t retune;  // not 0: measure even if the store has a choice that holds
   int32_t reserved;
+  const char* worker;  // a program that serves as worker process; NULL: the gemmsmith installed with this library
+  int32_t in_process;  // not 0: run candidates in this process, where one that crashes ends it
+  int32_t workers;     // processes that builds are spread over; 0: 1
 } gs_tune_options;
 
 // Finds the fastest correct kernel, and saves the report if there is a store; a stored choice that still holds is

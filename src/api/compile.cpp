@@ -52,7 +52,10 @@ const char* name_of(TmaType type) {
 
 json signature_json(const KernelSignature& s) {
   json arguments = json::array(), maps = json::array();
-  for (const KernelArgument& a : s.arguments) arguments.push_back({{"kind", name_of(a.kind)}, {"name", a.name}});
+  for (const KernelArgument& a : s.arguments) {
+    arguments.push_back({{"kind", name_of(a.kind)}, {"name", a.name}});
+    if (a.alignment) arguments.back()["alignment"] = a.alignment;
+  }
   for (const TensorMapSpec& m : s.tensor_maps)
     maps.push_back({{"operand", m.operand},
                     {"rows", m.rows},

@@ -7,6 +7,13 @@
 namespace gemmsmith {
 namespace {
 
+std::optional<LoadMoment> load_now() {
+  const std::optional<CpuTimes> cpu = machine_cpu_times();
+  const std::optional<double> average = machine_load_average();
+  if (!cpu || !average) return std::nullopt;
+  return LoadMoment{*cpu, *average};
+}
+
 Result<TuneReport> tune_here(const Device& device, const GemmProblem& problem, const TuneOptions& options, Store* store,
                              std::unique_ptr<Kernel>* kernel) {
   GS_CHECK(problem.validate());
@@ -14,13 +21,14 @@ Result<TuneReport> tune_here(const Device& device, const GemmProblem& problem, c
   TuneRequest request;
   request.problem = problem;
   request.device = device.facts();
-  GS_TRY(request.sources, select_sources(state, options.sources));
   const std::lock_guard one_at_a_time(state.measuring);
-  if (!state.bench) state.bench = std::make_unique<HostBench>(state.clock);
-  request.bench = state.bench.get();
+  request.bench = &choose_bench(state, options);
+  GS_TRY(request.sources, select_sources(sources_of(state, *request.bench), options.sources));
   request.clock = &state.clock;
   request.options = options;
-  request.kernel = kernel;
+  request.load = load_now;
+  // A kernel in a worker is of no use to the caller.
+  if (request.bench == state.bench.get()) request.kernel = kernel;
   return tune_with_store(std::move(request), store);
 }
 

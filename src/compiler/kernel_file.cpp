@@ -117,6 +117,7 @@ std::string print_kernel(const CompiledKernel& kernel) {
   for (const KernelArgument& argument : kernel.signature.arguments) {
     put(bytes, uint64_t(argument.kind));
     put(bytes, argument.name);
+    put(bytes, uint64_t(argument.alignment));
   }
   put(bytes, kernel.signature.gpu);
   put(bytes, uint64_t(kernel.signature.tensor_maps.size()));
@@ -135,7 +136,8 @@ Result<CompiledKernel> parse_kernel(std::string_view bytes) {
   for (uint64_t i = 0; i < count && !reader.failed(); ++i) {  // a count that is wrong ends with the bytes
     const uint64_t kind = reader.number();
     if (kind >= uint64_t(kKinds)) reader.fail(concat("has an argument of kind ", kind, ", of ", kKinds));
-    kernel.signature.arguments.push_back({KernelArgument::Kind(kind), std::string(reader.text())});
+    std::string name(reader.text());
+    kernel.signature.arguments.push_back({KernelArgument::Kind(kind), std::move(name), reader.small(256)});
   }
   kernel.signature.gpu = read_launch(reader);
   const uint64_t maps = reader.number();

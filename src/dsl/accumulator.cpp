@@ -14,7 +14,7 @@ std::optional<Divided<int64_t>> share_of_rows(const TmaInput& a, int parts, cons
     op::fail(at, "a tile of " + std::to_string(a.rows()) + " rows",
              "is not a multiple of " + std::to_string(unit) + ", the 64 rows of one wgmma in each of " +
                  std::to_string(parts) + " consumers",
-             "near it: " + std::to_string(std::max(a.rows() / unit, 1) * unit) + ", " +
+             "near it: " + (a.rows() > unit ? std::to_string(a.rows() / unit * unit) + ", " : "") +
                  std::to_string((a.rows() / unit + 1) * unit));
     return {};
   }
@@ -32,7 +32,8 @@ std::vector<Scalar> registers_of(const TmaInput& a, const TmaInput& b, int parts
 }  // namespace
 
 Accumulator::Accumulator(const Consumer& self, Ring& ring, const TmaInput& a, const TmaInput& b, Where at)
-    : ring_(ring), a_(&a), b_(&b), columns_(b.rows()), sums_(registers_of(a, b, self.parts)), reading_(kNone) {
+    : ring_(ring), a_(&a), b_(&b), columns_(b.rows()), sums_(registers_of(a, b, self.parts)),
+      made_in_(op::current_block()), reading_(kNone) {
   const Scope scope("accumulator", at);
   usable_ = prepare(self, at);
 }
@@ -54,6 +55,13 @@ bool Accumulator::prepare(const Consumer& self, const Where& at) {
   if (b.rows() % 8 != 0 || b.rows() > 256)
     return refuse({"", "a tile of " + std::to_string(b.rows()) + " columns", "is not the n of a wgmma",
                    "a multiple of 8 up to 256", {}}, "as operand B");
+  const auto fp8 = [](Kind kind) { return kind == Kind::e4m3 || kind == Kind::e5m2; };
+  if (a.element() != b.element() && !(fp8(a.element()) && fp8(b.element())))
+    return refuse({"", "operands of " + print(a.element()) + " and " + print(b.element()), "are not multiplied by a wgmma",
+                   "equal types, or two of 8-bit floats", {}}, "in an accumulator");
+  if (a.element() == Kind::i8 && b.rows() > 24 && b.rows() % 16 != 0)
+    return refuse({"", "a tile of " + std::to_string(b.rows()) + " columns", "is not the n of a wgmma of i8",
+                   "8, 16, 24, or a multiple of 16 up to 256", {}}, "as operand B");
   if (a.columns() != b.columns())
     return refuse({"", "tiles of " + std::to_string(a.columns()) + " and " + std::to_string(b.columns()) + " along K",
                    "do not multiply", {}, {}}, "in an accumulator");
@@ -89,6 +97,12 @@ void Accumulator::mma(const Ring::Operand& a, const Ring::Operand& b, Where at) 
                     "is not of the inputs, in order, that the accumulator was made for",
                     "\"" + a_->name() + "\" and \"" + b_->name() + "\"");
   if (!usable_) return;
+  if (!ring_.unread_ || ring_.taken_in_ != op::current_block())
+    return op::fail(at, "mma of a stage",
+                    ring_.unread_ ? "in another loop or branch than takes it would give it back too often, or never"
+                                  : "that was multiplied before would give it back twice",
+                    "one mma for each stage, next to ring.take()");
+  ring_.unread_.reset();
   const Bool accumulate = reading_ != kNone;
   const auto at_stage = [](const op::Descriptor& first, const Ring::Operand& x) {
     return op::advance(first, x.stage, x.input->tile_bytes());
@@ -104,6 +118,9 @@ void Accumulator::mma(const Ring::Operand& a, const Ring::Operand& b, Where at) 
 Fragment Accumulator::wait(Where at) && {
   const Scope scope("wait", at);
   if (waited_) op::fail(at, "wait() twice on one accumulator", "has nothing left to wait for");
+  if (made_in_ != op::current_block())
+    op::fail(at, "wait() in another loop or branch than the accumulator was made in",
+             "would go on with the sums of the tile before, or run without them", "an accumulator for each tile");
   waited_ = true;
   Fragment f{sums_.values(), int(layout_a_.mn_steps.size()), columns_, op::accumulator_of(a_->element())};
   if (!usable_ || op::failed()) return f;

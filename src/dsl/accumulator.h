@@ -40,7 +40,8 @@ class Accumulator {
   std::optional<Bool> releases_;
   std::optional<op::Remote> remote_empty_;
   Sums sums_;
-  Var<Int> reading_;  // the stage that the group in flight reads
+  const void* made_in_;  // the loop body or branch
+  Var<Int> reading_;     // the stage that the group in flight reads
 };
 
 }  // namespace gemmsmith

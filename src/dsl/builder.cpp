@@ -8,12 +8,21 @@ namespace gemmsmith {
 bool KernelBuilder::add(Argument kind, const std::string& name, const Where& at) {
   const KernelArgument argument{kind, name};
   const auto& known = signature_.arguments;
-  if (std::find(known.begin(), known.end(), argument) != known.end()) {
+  if (std::any_of(known.begin(), known.end(), [&](const auto& k) { return k.kind == kind && k.name == name; })) {
     op::fail(at, "operand \"" + name + "\"", "was asked for before", "keep the tensor that the first call gave");
     return false;
   }
   signature_.arguments.push_back(argument);
   return true;
+}
+
+void KernelBuilder::align(const std::string& operand, int bytes, Where at) {
+  for (KernelArgument& a : signature_.arguments)
+    if (a.kind == Argument::pointer && a.name == operand) {
+      a.alignment = std::max(a.alignment, bytes);
+      return;
+    }
+  op::fail(at, "operand \"" + operand + "\"", "was not asked for: it has no pointer that could be aligned");
 }
 
 Int KernelBuilder::extent(const std::string& name) {
@@ -130,14 +139,19 @@ Tensor KernelBuilder::scratch(Kind kind, const Layout& layout, Int core, Where a
     op::fail(at, "scratch of " + std::to_string(span) + " bytes for each core", "is more than 2^46 bytes");
     return nothing;
   }
+  const Scratch part = add_scratch((span + page - 1) / page * page);
+  return {op::advance(op::advance(part.base, core * part.step), part.begin), kind, staged(layout)};
+}
+
+KernelBuilder::Scratch KernelBuilder::add_scratch(int64_t bytes) {
   if (scratch_.empty()) {
     signature_.arguments.push_back({Argument::scratch, "scratch"});
     scratch_.push_back(op::pointer_argument());
   }
   scratch_sizes_.push_back(op::late_offset());  // of one core: known when all has been asked for
-  const Scalar base = op::advance(op::advance(scratch_[0], core * scratch_sizes_.back()), signature_.scratch_bytes);
-  signature_.scratch_bytes += (span + page - 1) / page * page;
-  return {base, kind, staged(layout)};
+  const Scratch part{scratch_[0], scratch_sizes_.back(), signature_.scratch_bytes};
+  signature_.scratch_bytes += bytes;
+  return part;
 }
 
 KernelSignature KernelBuilder::finish() {

@@ -50,6 +50,8 @@ class KernelBuilder {
   Tensor input(const InputArg&, const std::string& rows, const std::string& columns, bool batched = false,
                Where at = Where::current());
   Output output(const OutputArg&, Where at = Where::current());
+  // The operand has to start at a multiple of `bytes`; its host checks this at every launch.
+  void align(const std::string& operand, int bytes, Where at = Where::current());
   Int extent(const std::string& name);
   Vec scalar(const std::string& name);  // a double of the host as one lane of f32
   int lanes(Kind element) const { return options_.vector_bytes / bytes(element); }  // of a vector register
@@ -63,6 +65,15 @@ class KernelBuilder {
 
   // Called once the template has returned.
   KernelSignature finish();
+
+ protected:
+  // Memory of every core (CTA): its part begins `begin` bytes behind `base` and `step` further from core to core.
+  struct Scratch {
+    Scalar base;
+    Offset step;
+    int64_t begin;
+  };
+  Scratch add_scratch(int64_t bytes);  // a multiple of what it has to be aligned to
 
  private:
   using Argument = KernelArgument::Kind;

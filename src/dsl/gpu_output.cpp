@@ -44,6 +44,15 @@ Vec load_inside(const Tensor& t, const Int& row, const Int& column, int lanes, b
   return convert(join(parts), Kind::f32);
 }
 
+// Whether the sums of all consumers that share a tile are what the tile is made for.
+bool is_of_tile(const Consumer& self, const Fragment& f, TileShape tile, const Where& at) {
+  const int rows = f.instructions * kFragmentRows * self.parts;
+  if (rows == tile.rows && f.columns == tile.columns) return true;
+  op::fail(at, "sums of " + std::to_string(rows) + " x " + std::to_string(f.columns),
+           "do not fit a tile of " + std::to_string(tile.rows) + " x " + std::to_string(tile.columns), "the shape of the inputs' tiles");
+  return false;
+}
+
 Output of_batch(const Output& output, bool batched, const Int& batch) {
   return batched ? output.slice(0, batch) : output;
 }
@@ -70,6 +79,7 @@ TmaOutput GpuBuilder::tma_output(const OutputArg& arg, TileShape shape, int cons
   out.batched_ = arg.d.batched;
   out.vectors_ = vectors;
   out.tile_ = shape;
+  out.consumers_ = consumers;
   out.buffers_ = buffers;
   if (buffers < 2)
     op::fail(at, std::to_string(buffers) + " staging buffers", "do not let a store go on while the next tile is staged",
@@ -129,7 +139,10 @@ void TmaOutput::send(const Consumer& self, const Tile& t, const Int& buffer, con
 
 void TmaOutput::store(const Consumer& self, const Tile& t, const Fragment& f, Where at) const {
   const Scope scope("store", at);
-  if (op::failed() || !staging_) return;
+  if (op::failed() || !staging_ || !is_of_tile(self, f, tile_, at)) return;
+  if (self.count != consumers_)
+    return op::fail(at, "an output of " + std::to_string(consumers_) + " consumers",
+                    "has no staging buffers for " + std::to_string(self.count), "k.tma_output() with as many as store");
   if (converted_)
     store_converted(self, t, f, at);
   else
@@ -250,7 +263,7 @@ SharedTile GpuBuilder::shared_tile(TileShape shape, Where at) {
 
 void SharedTile::store(const Consumer& self, const Fragment& f, Where at) const {
   const Scope scope("shared_tile.store", at);
-  if (op::failed()) return;
+  if (op::failed() || !is_of_tile(self, f, shape(), at)) return;
   const FragmentLayout& fragment = wgmma_fragment();
   const Tensor tile = shared_tensor(*base_, f.kind, layout_);
   const Int row = self.part * (f.instructions * kFragmentRows) + coordinate(fragment.thread_row, self.thread);
@@ -285,10 +298,12 @@ void GlobalOutput::store(const Tile& t, const Int& row, const Int& column, const
   const Tensor d = here.d();
   const Int rows = d.extent(0), columns = d.extent(1);
   when((row < rows) & (column < columns), [&] {
-    const Vec value =
-        here.evaluate(sums, [&](const Tensor& x) { return load_inside(x, row, column, sums.lanes, vectors_); });
+    // Sums of integers that are only converted stay integers: f32 would round those beyond 2^24.
+    const Vec value = here.is_conversion() ? sums : here.evaluate(sums, [&](const Tensor& x) {
+      return load_inside(x, row, column, sums.lanes, vectors_);
+    });
     const Tensor all = d.unmasked();
-    if (vectors_) return all.store_along(1, {row, column}, value);
+    if (vectors_ || sums.lanes == 1) return all.store_along(1, {row, column}, value);
     for (int i = 0; i < sums.lanes; ++i)
       when(column + i < columns, [&] { all.store({row, column + i}, extract(value, i)); });
   });

@@ -26,6 +26,7 @@ class TmaOutput {
   bool converted_ = true, batched_ = false, vectors_ = false;
   bool by_rows_ = true;  // rows of the kernel's D are contiguous
   TileShape tile_{};
+  int consumers_ = 0;
   Layout box_;           // of the kernel's D: what is staged at a time
   TmaBoxes parts_;       // that TMA stores it in
   int buffers_ = 0;

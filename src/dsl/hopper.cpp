@@ -40,6 +40,8 @@ Cluster GpuBuilder::cluster(int m, int n, int k, Where at) {
              "is not one of 1 to " + std::to_string(limits_.cluster) + " CTAs, what every launch can have on sm_90");
     return {one, one, one};
   }
+  if (has_cluster_) op::fail(at, "a second cluster", "is not there: a launch has one", "the first one");
+  has_cluster_ = true;
   launch_.cluster = m * n * k;
   const Int rank = launch_.cluster > 1 ? op::cluster_rank() : Int(0);
   const Int rank_m = n * k > 1 ? rank % m : rank, rank_n = k > 1 ? rank / m % n : rank / m, rank_k = rank / (m * n);
@@ -53,6 +55,7 @@ Cluster GpuBuilder::cluster(int m, int n, int k, Where at) {
 }
 
 Int GpuBuilder::allocate(const std::string& name, int64_t bytes, int parts, Where at) {
+  const Scope scope("allocate", at);
   const int64_t begin = (launch_.shared_bytes + kSharedAlignment - 1) / kSharedAlignment * kSharedAlignment;
   launch_.shared_bytes = begin + bytes;
   if (launch_.shared_bytes > limits_.shared_bytes)
@@ -62,6 +65,12 @@ Int GpuBuilder::allocate(const std::string& name, int64_t bytes, int parts, Wher
   for (int i = 0; i < parts; ++i)
     op::name_shared(parts == 1 ? name : name + "[" + std::to_string(i) + "]", begin + i * (bytes / parts), bytes / parts);
   return op::shared_base() + begin;
+}
+
+void GpuBuilder::refuse_in_roles(const char* what, const Where& at) const {
+  if (has_roles_)
+    op::fail(at, what, "cannot be made inside of a role: nobody initialises its barriers, which is done before roles begin",
+             "in front of k.roles()");
 }
 
 Int GpuBuilder::allocate_barriers(const std::string& name, int count) {
@@ -127,6 +136,7 @@ TmaInput GpuBuilder::tma_input(const MatrixArg& arg, TileShape shape, std::optio
 
 Ring& GpuBuilder::add_ring(int stages, std::vector<const TmaInput*> inputs, const Where& at) {
   const Scope scope("ring", at);
+  refuse_in_roles("a ring", at);
   if (stages < 1 || stages > 64)
     op::fail(at, std::to_string(stages) + " stages", "are not between 1 and 64", "3 to 8");
   rings_.push_back(std::unique_ptr<Ring>(new Ring(*this, std::clamp(stages, 1, 64), std::move(inputs), at)));
@@ -135,6 +145,7 @@ Ring& GpuBuilder::add_ring(int stages, std::vector<const TmaInput*> inputs, cons
 
 Turns GpuBuilder::turns(int count, Where at) {
   const Scope scope("turns", at);
+  refuse_in_roles("turns", at);
   const Int first = allocate_barriers("turn", count);
   for (int i = 0; i < count; ++i) barriers_.push_back({first + 8 * i, kWarpgroup});
   return {first, count};
@@ -142,9 +153,10 @@ Turns GpuBuilder::turns(int count, Where at) {
 
 ClusterBarrier GpuBuilder::cluster_barrier(const Cluster& cluster, int consumers, Where at) {
   const Scope scope("cluster_barrier", at);
+  refuse_in_roles("a cluster barrier", at);
   const Int barrier = allocate_barriers("cluster", 1);
   barriers_.push_back({barrier, kWarpgroup * consumers * cluster.size()});
-  return {barrier, cluster.size()};
+  return {barrier, cluster.size(), consumers};
 }
 
 // Tiles.
@@ -152,6 +164,8 @@ ClusterBarrier GpuBuilder::cluster_barrier(const Cluster& cluster, int consumers
 TileScheduler GpuBuilder::persistent_tiles(const OutputArg& d, TileShape shape, const MatrixArg& a, int block_k,
                                            const Cluster& cluster, const Raster& raster, Where at) {
   const Scope scope("tile_scheduler", at);
+  if (has_tiles_) op::fail(at, "a second tile scheduler", "is not there: the grid of a launch follows from one", "the first one");
+  has_tiles_ = true;
   launch_.rows = d.d.transposed ? d.d.columns : d.d.rows;
   launch_.columns = d.d.transposed ? d.d.rows : d.d.columns;
   launch_.tile_rows = shape.rows * cluster.m.size;
@@ -181,6 +195,7 @@ TileScheduler GpuBuilder::one_tile_per_cluster(const OutputArg& d, TileShape sha
 
 void GpuBuilder::roles(const Producer& producer, const Consumers& consumers, Where at) {
   const int threads = kWarpgroup * (1 + consumers.count);
+  if (has_roles_) op::fail(at, "a second k.roles()", "is not there: a thread has one role", "both bodies in the first one");
   launch_.threads = threads;
   has_roles_ = true;
   const int budget = kWarpgroup * (producer.budget.count + consumers.count * consumers.budget.count);
@@ -222,6 +237,7 @@ void Cta::sync(Where at) const {
 
 void GpuBuilder::threads(int count, const std::function<void(const Cta&)>& body, Where at) {
   launch_.threads = count;
+  if (has_roles_) op::fail(at, "a second k.threads()", "is not there: a thread has one role", "both bodies in the first one");
   has_roles_ = true;
   if (count < 32 || count > limits_.threads || count % 32 != 0)
     op::fail(at, std::to_string(count) + " threads", "are not whole warps of a CTA, 32 to " + std::to_string(limits_.threads) + " on sm_90");
@@ -276,6 +292,7 @@ KernelSignature GpuBuilder::finish() {
       for (int i = 0; i < count; ++i, at += 8) op::name_shared(count == 1 ? name : name + "[" + std::to_string(i) + "]", at, 8);
     launch_.shared_bytes = at;
   }
+  for (const auto& ring : rings_) ring->check_use();
   for (const auto& ring : rings_) op::set_late_int(ring->empty_arrivals_, int64_t(std::max(ring->readers_, 1)) * ring->arrivals_);
   signature.gpu = launch_;
   signature.tensor_maps = maps_;

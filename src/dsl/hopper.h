@@ -5,9 +5,12 @@
 #include <vector>
 
 #include "dsl/accumulator.h"
+#include "dsl/async_copy.h"
 #include "dsl/gpu_output.h"
 #include "dsl/pipeline.h"
+#include "dsl/stream_k.h"
 #include "dsl/tile_scheduler.h"
+#include "dsl/warp_mma.h"
 
 namespace gemmsmith {
 
@@ -36,6 +39,9 @@ class GpuBuilder : public KernelBuilder {
   // The tile is part of the matrix as the kernel sees it: transposed if its MatrixArg says so.
   TmaInput tma_input(const MatrixArg&, TileShape, std::optional<Multicast> = {}, const TmaOptions& = {},
                      Where at = Where::current());
+  // For kernels without roles. `copy_bytes`: what every run along the contiguous mode starts at a multiple of, 4, 8 or 16,
+  // or the size of an element.
+  AsyncInput async_input(const MatrixArg&, TileShape, int stages, int copy_bytes, Where at = Where::current());
   // `inputs` are those of every stage.
   template <class... Input>
   Ring& ring(Arg<int> stages, const Input&... inputs) {  // the line comes with the first argument
@@ -56,6 +62,14 @@ class GpuBuilder : public KernelBuilder {
   // One cluster for each tile; they share K among them along Cluster::k.
   TileScheduler one_tile_per_cluster(const OutputArg& d, TileShape, const MatrixArg& a, int block_k, const Cluster&,
                                      Where at = Where::current());
+
+  // CTAs that share all k-blocks of all tiles evenly. A tile is shared by `max_splits` CTAs or fewer where there are not
+  // more CTAs than that times the tiles.
+  StreamK stream_k(const OutputArg& d, TileShape, const MatrixArg& a, int block_k, const Raster&, int consumers, int max_splits,
+                   Where at = Where::current());
+  // Global memory, `bytes` for each CTA of the launch. `zeroed`: as flags want it before the first launch; the kernel has
+  // to leave it so.
+  Workspace workspace(int64_t bytes, bool zeroed = false, Where at = Where::current());
 
   void roles(const Producer&, const Consumers&, Where at = Where::current());
 
@@ -78,6 +92,7 @@ class GpuBuilder : public KernelBuilder {
   friend class Ring;
   void begin(const Where&);  // barriers and rings, before anyone uses them
   void end();
+  void refuse_in_roles(const char* what, const Where&) const;  // whose barriers nobody would initialise
   Ring& add_ring(int stages, std::vector<const TmaInput*> inputs, const Where&);
   GpuLimits limits_;
   GpuLaunch launch_;
@@ -90,7 +105,7 @@ class GpuBuilder : public KernelBuilder {
   };
   std::vector<Barrier> barriers_;  // of turns and cluster barriers
   std::vector<std::pair<std::string, int>> barrier_names_;
-  bool stores_in_flight_ = false, has_roles_ = false;
+  bool stores_in_flight_ = false, has_roles_ = false, has_cluster_ = false, has_tiles_ = false;
   int barrier_count_ = 0;
   std::optional<Int> barrier_base_;  // behind everything else: barriers need no alignment worth its bytes
 };

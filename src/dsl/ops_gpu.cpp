@@ -74,6 +74,16 @@ Bool elect_one() {
   return Bool(r.wrap(Kind::i1, 1, NVVM::ElectSyncOp::create(r.b, r.loc, r.b.getI1Type(), Value())));
 }
 
+Vec shuffle_xor(const Vec& x, int lanes) {
+  Recording& r = recording();
+  if (x.lanes != 1 || bytes(x.kind) != 4 || lanes < 1 || lanes > 31)
+    fail(r.where, "a shuffle of " + std::to_string(x.lanes) + " x " + print(x.kind), "is of 32 bits, between lanes 1 to 31 apart");
+  const Value word = r.get(bitcast(x, Kind::i32)), all = number(r, -1), apart = number(r, lanes), last = number(r, 31);
+  if (r.error) return x;
+  const Value other = NVVM::ShflOp::create(r.b, r.loc, r.b.getI32Type(), all, word, apart, last, NVVM::ShflKind::bfly, UnitAttr());
+  return bitcast(Vec(r.wrap(Kind::i32, 1, other)), x.kind);
+}
+
 // Shared memory.
 
 Int shared_base() {
@@ -346,6 +356,18 @@ Int load_acquire(const Scalar& pointer) {
                     LLVM::LoadOp::create(r.b, r.loc, r.b.getI32Type(), from, 4, false, false, false, false,
                                          LLVM::AtomicOrdering::acquire, kDevice)));
 }
+void wait_flag(const Scalar& pointer, const Int& value) {
+  Recording& r = recording();
+  const Value flag = r.get(pointer), v = r.get(value);
+  make<hw::FlagWaitOp>(r, flag, v, scope_attribute(r, MemoryScope::gpu));
+  ++r.stores;
+}
+void store_relaxed(const Scalar& pointer, const Int& n) {
+  Recording& r = recording();
+  const Value to = r.get(pointer), v = r.get(n);
+  make<LLVM::StoreOp>(r, v, to, 4u, false, false, false, LLVM::AtomicOrdering::monotonic, kDevice);
+  ++r.stores;
+}
 void store_release(const Scalar& pointer, const Int& n) {
   Recording& r = recording();
   const Value to = r.get(pointer), v = r.get(n);
@@ -379,6 +401,8 @@ void wait_for_dependencies() {
 }
 
 // Where recording goes on.
+
+const void* current_block() { return recording().open.back().block; }
 
 void hoist(const std::function<void()>& body) {
   Recording& r = recording();

@@ -47,6 +47,8 @@ inline Int as_int(const Scalar& shared) { return Int(Scalar{Kind::index, 1, shar
 // A name for a region of shared memory, for the simulator's reports and nothing else.
 void name_shared(const std::string& name, int64_t begin, int64_t bytes);
 
+Vec shuffle_xor(const Vec& one_lane, int lanes);  // of 32 bits, that of the thread whose lane differs by these bits
+
 void set_max_registers(int registers, bool increase);  // of the calling warpgroup; a multiple of 8, 24 to 256
 void block_barrier();
 void named_barrier(const Int& id, int threads);
@@ -112,6 +114,8 @@ Vec load_cluster(const Remote& from, Kind, int lanes);
 void store_cluster(const Remote& to, const Vec&);
 // Flags and sums between CTAs of a launch.
 Int load_acquire(const Scalar& pointer);            // u32, gpu scope
+void wait_flag(const Scalar& pointer, const Int& value);  // polls until it is; acquires at gpu scope
+void store_relaxed(const Scalar& pointer, const Int&);
 void store_release(const Scalar& pointer, const Int&);
 Int add_release(const Scalar& pointer, const Int&);  // what was there before
 void reduce_add(const Scalar& pointer, const Vec& one_lane);  // f32, relaxed
@@ -124,6 +128,8 @@ Vec tanh_approximate(const Vec&);  // f32
 Vec exp2_approximate(const Vec&);
 std::vector<Scalar> undefined(Kind, int n);
 
+// The loop body or branch that is being recorded: equal in two places if both run exactly as often as each other.
+const void* current_block();
 // Runs `body` recording in front of the outermost loop of its role: what it makes is invariant there.
 void hoist(const std::function<void()>& body);
 // A branch whose assignments stay inside it: a role is a thread of control of its own.

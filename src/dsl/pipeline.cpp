@@ -14,6 +14,9 @@ void Consumer::sync(Where at) const {
 // Turns.
 
 void Turns::take(const Consumer& self, const std::function<void()>& body, Where at) {
+  if (self.count != count_)
+    op::fail(at, "turns of " + std::to_string(count_), "are taken by " + std::to_string(self.count) + " consumers: one would wait for ever",
+             "k.turns(" + std::to_string(self.count) + ")");
   {
     const Scope scope("turns.take", at);
     const Int ahead = select(self.index == 0, 1, 0);  // nobody passes the first turn on
@@ -30,6 +33,10 @@ void Turns::take(const Consumer& self, const std::function<void()>& body, Where 
 
 void ClusterBarrier::sync(const Consumer& self, Where at) {
   const Scope scope("cluster_barrier.sync", at);
+  if (self.count != consumers_)
+    op::fail(at, "a cluster barrier of " + std::to_string(consumers_) + " consumers",
+             "is reached by " + std::to_string(self.count) + ": it would count the wrong number of threads",
+             "k.cluster_barrier(cluster, " + std::to_string(self.count) + ")");
   if (cluster_ == 1) return self.sync(at);
   for (int rank = 0; rank < cluster_; ++rank)
     op::mbarrier_arrive_remote(op::map_to_rank(barrier_, rank), MemoryScope::cluster);
@@ -40,7 +47,8 @@ void ClusterBarrier::sync(const Consumer& self, Where at) {
 // Rings.
 
 Ring::Ring(GpuBuilder& k, int stages, std::vector<const TmaInput*> inputs, const Where& at)
-    : stages_(stages),
+    : at_(at),
+      stages_(stages),
       inputs_(std::move(inputs)),
       full_(k.allocate_barriers("full", stages)),
       empty_(k.allocate_barriers("empty", stages)),
@@ -67,6 +75,15 @@ void Ring::init() const {
   }
 }
 
+void Ring::check_use() const {
+  if (op::failed()) return;
+  if (!filled_) op::fail(at_, "a ring", "is never filled: who takes its stages waits for ever", "ring.fill() in the producer");
+  if (unread_)
+    op::fail(*unread_, "a stage", "is taken and not multiplied: only what has read it gives it back to the producer", "acc.mma(s[a], s[b])");
+  if (readers_ == 0 && !read_by_hand_)
+    op::fail(at_, "a ring", "is never read: who fills its stages waits for ever", "an Accumulator in the consumers");
+}
+
 void Ring::next() {
   const Int following = stage_ + 1;
   const Bool wraps = following == stages_;
@@ -82,6 +99,7 @@ void Ring::skip(const Int& stages) {
 
 void Ring::fill_all(const std::vector<TmaCopy>& copies, Where at) {
   const Scope scope("ring.fill", at);
+  filled_ = true;
   std::vector<const TmaCopy*> of_slot(inputs_.size());
   for (const TmaCopy& copy : copies) {
     const size_t slot = slot_of(*copy.input, at);
@@ -106,6 +124,8 @@ void Ring::fill_all(const std::vector<TmaCopy>& copies, Where at) {
 
 Tensor Ring::Operand::tensor(Where at) const {
   const Scope scope("tensor", at);
+  ring->read_by_hand_ = true;
+  ring->unread_.reset();
   const size_t slot = ring->slot_of(*input, at);
   const Int address = ring->buffers_[slot] + stage * ring->stage_bytes(slot);
   return {op::shared_pointer(address), input->element(), staged(input->layout()), Space::shared};
@@ -120,6 +140,10 @@ Ring::Stages Ring::take(const KBlocks& blocks, Where at) {
 
 Ring::Stage Ring::take_one(const Where& at) {
   const Scope scope("ring.take", at);
+  if (unread_)
+    op::fail(*unread_, "a stage", "is taken and not multiplied: only what has read it gives it back to the producer", "acc.mma(s[a], s[b])");
+  unread_ = at;
+  taken_in_ = op::current_block();
   const Int stage = stage_;
   op::mbarrier_wait(full(stage), phase_);
   next();

@@ -6,6 +6,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -97,7 +98,8 @@ class Ring {
     Ring* ring;
     const TmaInput* input;
     Int stage;
-    Tensor tensor(Where at = Where::current()) const;  // the tile in shared memory
+    // The tile in shared memory. Nothing gives back a stage that is read so: of a ring that is filled once.
+    Tensor tensor(Where at = Where::current()) const;
   };
   struct Stage {
     Ring* ring;
@@ -143,11 +145,16 @@ class Ring {
   Int full(const Int& stage) const { return full_ + (stage << 3); }
   Int empty(const Int& stage) const { return empty_ + (stage << 3); }
   void init() const;
+  void check_use() const;  // at the end of the recording: who waits is waited for
   int64_t stage_bytes(size_t slot) const { return inputs_[slot]->tile_bytes(); }
   void next();
+  Where at_;
   int stages_, arrivals_ = 1;  // of one reader: at every CTA that loads for this one
   int alternating_ = 1;        // consumers that take turns with whole tiles
   int readers_ = 0;            // of each stage, counted while recording
+  bool filled_ = false, read_by_hand_ = false;
+  std::optional<Where> unread_;      // where a stage was taken that nothing has multiplied yet
+  const void* taken_in_ = nullptr;   // the loop body or branch where the last one was
   std::vector<const TmaInput*> inputs_;
   std::vector<Int> buffers_;   // stage 0 of each input
   Int full_, empty_, empty_arrivals_;
@@ -162,9 +169,10 @@ class ClusterBarrier {
 
  private:
   friend class GpuBuilder;
-  ClusterBarrier(Int barrier, int cluster) : barrier_(barrier), cluster_(cluster), phase_(0) {}
+  ClusterBarrier(Int barrier, int cluster, int consumers)
+      : barrier_(barrier), cluster_(cluster), consumers_(consumers), phase_(0) {}
   Int barrier_;
-  int cluster_;
+  int cluster_, consumers_;
   Var<Int> phase_;
 };
 

@@ -60,9 +60,9 @@ class Tensor {
   Vec load_along(int mode, const Coord& at, int lanes, Where where = Where::current()) const;
   void store_along(int mode, const Coord& at, VecArg value) const;
   void prefetch(const Coord& at, Where where = Where::current()) const;  // may lie outside
+  Scalar address(const Coord& at) const;  // for operations of the raw level, which know no edges
 
  private:
-  Scalar address(const Coord& at) const;
   std::optional<Scalar> mask(const Coord& at, int lanes, int along, const Where&) const;  // none: all of it exists
   int vector_mode(int lanes, const Where&) const;
   bool rank_is(const Coord&, const char* what, const Where&) const;

@@ -58,6 +58,8 @@ TileScheduler TileScheduler::alternating(const Consumer& self, std::vector<Ring*
     op::fail(at, "consumers that share their tiles", "cannot alternate: each would have a part of every other tile",
              "self.alone()");
   for (Ring* ring : out.rings_) {
+    if (ring->alternating_ != 1)
+      op::fail(at, "a ring that alternates already", "would skip stages twice", "one tiles.alternate() for each ring");
     ring->alternating_ = self.count;
     ring->skip(self.index * n_.k_blocks);  // the tiles before its first
   }

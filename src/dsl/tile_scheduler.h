@@ -50,6 +50,7 @@ class TileScheduler {
 
  private:
   friend class GpuBuilder;
+  friend class StreamK;
   struct Counts {
     Int tiles_m, tiles_n;           // of clusters
     Int k_blocks, first_k, total;   // first_k: past the end where k is 0

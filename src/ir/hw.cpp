@@ -89,6 +89,11 @@ llvm::LogicalResult MbarrierArriveRemoteOp::verify() {
   return llvm::success();
 }
 
+llvm::LogicalResult FlagWaitOp::verify() {
+  if (getScope() == Scope::cta) return emitOpError() << "acquires at cluster or gpu scope: within a CTA there are barriers";
+  return llvm::success();
+}
+
 llvm::LogicalResult LoadGlobalOp::verify() {
   const size_t words = getWords().size();
   if (words != 1 && words != 2 && words != 4) return emitOpError() << "loads " << words << " words, not 1, 2 or 4";

@@ -83,6 +83,16 @@ def Hw_MbarrierArriveRemoteOp : Hw_Op<"mbarrier_arrive_remote"> {
   let hasVerifier = 1;
 }
 
+def Hw_FlagWaitOp : Hw_Op<"flag_wait"> {
+  let summary = "Polls a flag in global memory until it is `value`; acquires at `scope`.";
+  let description = [{
+    What the thread that released the flag knew is known afterwards: partial sums that another CTA left behind. A loop of
+    upstream loads says the same to PTX, but in the simulator nobody could tell what it waits for.
+  }];
+  let arguments = (ins Hw_GlobalPointer:$flag, I32:$value, Hw_ScopeAttr:$scope);
+  let hasVerifier = 1;
+}
+
 def Hw_StoreAsyncOp : Hw_Op<"store_async"> {
   let summary = "st.async: stores into another CTA's shared memory and counts the bytes on a barrier there.";
   let arguments = (ins AnyTypeOf<[I32, F32, I64]>:$value, Hw_ClusterPointer:$destination, Hw_ClusterPointer:$barrier);

@@ -119,6 +119,13 @@ Result<int64_t> cluster_tiles(const KernelSignature& s, const int64_t* words) {
 }
 
 Result<int64_t> grid_size(const KernelSignature& s, const int64_t* words, int64_t resident_clusters) {
+  for (size_t i = 0; i < s.arguments.size(); ++i) {
+    const KernelArgument& a = s.arguments[i];
+    if (a.kind == Kind::pointer && a.alignment > 0 && uint64_t(words[i]) % uint64_t(a.alignment) != 0)
+      return refused(a.name, "an address that ends in " + number(int64_t(uint64_t(words[i]) % uint64_t(a.alignment))),
+                     "is not a multiple of " + number(a.alignment) + " bytes, what this kernel loads or stores at once",
+                     "memory that starts at a multiple of " + number(a.alignment) + " bytes, or a kernel of another alignment");
+  }
   GS_TRY(const int64_t tiles, cluster_tiles(s, words));
   const int64_t clusters = s.gpu.persistent ? std::min(tiles, std::max<int64_t>(resident_clusters, 1)) : tiles;
   return clusters * s.gpu.cluster;

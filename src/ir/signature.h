@@ -26,6 +26,7 @@ struct KernelArgument {
   };
   Kind kind;
   std::string name;
+  int alignment = 0;  // of a pointer: its address is a multiple of so many bytes; 0: of its element
   friend bool operator==(const KernelArgument&, const KernelArgument&) = default;
 };
 
@@ -60,14 +61,15 @@ struct GpuLaunch {
   int64_t tile_rows = 1, tile_columns = 1;
   int splits = 1;
   bool persistent = true;
-  // Scratch for the whole launch: `scratch_bytes` of KernelSignature for each tile, zeroed before the first launch.
+  // Scratch for the whole launch: `scratch_bytes` of KernelSignature for each CTA, zeroed before the first launch. What a
+  // kernel needs to find zero, it leaves zero.
   bool zeroed_scratch = false;
   friend bool operator==(const GpuLaunch&, const GpuLaunch&) = default;
 };
 
 struct KernelSignature {
   std::vector<KernelArgument> arguments;
-  int64_t scratch_bytes = 0;  // for each core (each tile on a GPU), aligned to 4096 (256)
+  int64_t scratch_bytes = 0;  // for each core (each CTA on a GPU), aligned to 4096 (256)
   std::vector<TensorMapSpec> tensor_maps = {};
   GpuLaunch gpu = {};
 };
@@ -94,7 +96,8 @@ Result<TensorMap> tensor_map(const TensorMapSpec&, const KernelSignature&, const
 
 // Tiles of a launch, batch and splits included: what GpuLaunch says of clusters.
 Result<int64_t> cluster_tiles(const KernelSignature&, const int64_t* words);
-// CTAs along x, given how many clusters fit the GPU at once. 0: there is nothing to do and nothing to launch.
+// CTAs along x, given how many clusters fit the GPU at once. 0: there is nothing to do and nothing to launch. Errors: a
+// pointer that is not aligned as its kernel needs it.
 Result<int64_t> grid_size(const KernelSignature&, const int64_t* words, int64_t resident_clusters);
 
 }  // namespace gemmsmith

@@ -93,7 +93,7 @@ std::vector<Config> space(const GemmProblem& p, const DeviceFacts&) {
           c.block_k = 128 / element_bytes(p) * 2;
           c.vectors = swap ? 0 : bool(has_vectors(p));
           const int64_t rows = swap ? p.n : p.m;
-          if (rows < c.block_m) c.rows_loaded = int(std::max<int64_t>((rows + 7) / 8 * 8, 8));
+          if (rows < c.block_m && !rows_are_contiguous(c, p)) c.rows_loaded = int(std::max<int64_t>((rows + 7) / 8 * 8, 8));
           out.push_back(c);
         }
   return out;

@@ -41,6 +41,16 @@ MatrixArg transposed(MatrixArg m) {
 
 int element_bytes(const GemmProblem& p) { return bytes_of(p.a.type); }
 
+int aligned_bytes(const MatrixSpec& m, Major contiguous, int64_t rows, int64_t columns, int64_t batch) {
+  if (contiguous == Major::none) return 0;
+  const bool by_rows = contiguous == Major::row;
+  const int64_t element = bytes_of(m.type), across = by_rows ? m.row_stride : m.column_stride, runs = by_rows ? rows : columns;
+  int64_t bytes = 16;
+  while (bytes > element && ((runs > 1 && across * element % bytes != 0) || (batch > 1 && m.batch_stride * element % bytes != 0)))
+    bytes /= 2;
+  return int(bytes);
+}
+
 HopperOperands hopper_operands(const GemmClass& c, bool swap) {
   const MatrixArg a = matrix_of("a", "m", "k", c.a, c.batched), b = matrix_of("b", "k", "n", c.b, c.batched);
   HopperOperands o;
@@ -111,6 +121,11 @@ Supports tma_stores(const GemmProblem& p) {
                       ": TMA stores write whole 16 bytes, and so past the end of D's " + (by_rows ? "rows" : "columns"));
 }
 
+bool rows_are_contiguous(const HopperConfig& c, const GemmProblem& p) {
+  const GemmClass operands = class_of(p);
+  return c.swap ? operands.b.major == Major::row : operands.a.major == Major::column;
+}
+
 Supports hopper_legal(const HopperConfig& c, const GemmProblem& p, int consumers) {
   const int step = 32 / element_bytes(p), unit = 64 * consumers;
   const auto rule = [](const std::string& what, const std::string& why) { return Supports::no(what + " " + why); };
@@ -130,6 +145,8 @@ Supports hopper_legal(const HopperConfig& c, const GemmProblem& p, int consumers
     if (c.rows_loaded % 8 != 0 || c.rows_loaded < rows || c.rows_loaded > c.block_m)
       return rule("rows_loaded = " + number(c.rows_loaded), "is not a multiple of 8 from " + number(rows) +
                                                                 ", the rows there are, to block_m = " + number(c.block_m));
+    if (rows_are_contiguous(c, p))
+      return rule("rows_loaded = " + number(c.rows_loaded), "is of an operand whose rows lie side by side: a box is as wide as its swizzle");
   }
   if (c.l2_promotion != 0 && c.l2_promotion != 64 && c.l2_promotion != 128 && c.l2_promotion != 256)
     return rule("l2_promotion = " + number(c.l2_promotion), "is not 0, 64, 128 or 256");

@@ -29,10 +29,16 @@ HopperOperands hopper_operands(const GemmClass&, bool swap);
 Supports hopper_supports(const GemmProblem&, const DeviceFacts&);
 // Whether TMA can write D.
 Supports tma_stores(const GemmProblem&);
+// Whether the operand whose rows become those of wgmma's A is MN-major.
+bool rows_are_contiguous(const HopperConfig&, const GemmProblem&);
 // What is legal of the common fields, for `consumers` warpgroups of 64 rows each, or a multiple.
 Supports hopper_legal(const HopperConfig&, const GemmProblem&, int consumers);
 // Whether a vector of D, and of what is read beside it, is 16 bytes of one row (or column) and aligned.
 Supports has_vectors(const GemmProblem&);
+
+// What every run along the contiguous mode of an operand starts at a multiple of, if the operand itself does: 16, 8, ... down
+// to its element. 0: it has no contiguous mode.
+int aligned_bytes(const MatrixSpec&, Major contiguous, int64_t rows, int64_t columns, int64_t batch);
 
 int element_bytes(const GemmProblem&);  // of A and B
 

@@ -112,7 +112,7 @@ std::vector<PersistentConfig> persistent_space(const GemmProblem& p, const Devic
           c.block_m = t.m, c.block_n = t.n, c.block_k = block_k;
           c.cluster_m = cluster_m, c.cluster_n = cluster_n, c.raster = raster, c.swap = swap, c.vectors = vectors;
           const int64_t rows = swap ? p.n : p.m, columns = swap ? p.m : p.n;
-          if (rows < t.m) c.rows_loaded = int(std::max<int64_t>((rows + 7) / 8 * 8, 8));
+          if (rows < t.m && !rows_are_contiguous(c, p)) c.rows_loaded = int(std::max<int64_t>((rows + 7) / 8 * 8, 8));
           if (swap && p.m > 256) continue;                       // there are rows enough without
           if (t.n > 16 && columns <= t.n - 16) continue;         // a narrower tile does the same
           if (c.rows_loaded && t.m > 64) continue;

@@ -11,7 +11,10 @@ namespace gemmsmith {
   TEMPLATE(gemm_packed)        \
   TEMPLATE(gemm_warp_specialized) \
   TEMPLATE(gemm_ping_pong)     \
-  TEMPLATE(gemm_split_k_cluster)
+  TEMPLATE(gemm_split_k_cluster) \
+  TEMPLATE(gemm_stream_k) \
+  TEMPLATE(gemv_rows) \
+  TEMPLATE(gemm_unaligned)
 
 #define TEMPLATE(name) KernelTemplate name();
 GS_TEMPLATES(TEMPLATE)

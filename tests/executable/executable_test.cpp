@@ -2,6 +2,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <csignal>
+#include <cstdlib>
+
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -178,7 +181,8 @@ TEST_F(Executable, StoresAreListedExchangedAndCleaned) {
 }
 
 TEST_F(Executable, StoreErrorsHaveFivePartsToo) {
-  const std::string commands = "list, show, diff, export, import, merge, verify, gc", none = path("none.sqlite");
+  const std::string commands = "list, show, diff, export, import, merge, quarantine, verify, gc",
+                    none = path("none.sqlite");
   const struct {
     Words arguments;
     int code;
@@ -223,6 +227,67 @@ TEST_F(Executable, InterruptedTuningKeepsWhatItHas) {
   EXPECT_EQ(kept.err, "");
 }
 
+// Processes that were started with an environment that has `mark` in it.
+int processes_with(const std::string& mark) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    std::ifstream file(entry.path() / "environ", std::ios::binary);
+    const std::string environment{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    count += entry.path().filename() != std::to_string(getpid()) && environment.find(mark) != std::string::npos;
+  }
+  return count;
+}
+
+TEST_F(Executable, AKilledTuningLeavesNoProcessAndGoesOn) {
+  const std::string mark = "GEMMSMITH_TEST_MARK=" + store();
+  setenv("GEMMSMITH_TEST_MARK", store().c_str(), 1);
+  // The second progress line comes after five seconds: some waves have been measured by then.
+  const Words tune = {"tune", "256x1024x1024", "--budget", "10m", "--store", store(), "--json"};
+  const Ran killed = run_gemmsmith(tune, " measured of ", SIGKILL, 2);
+  EXPECT_EQ(killed.code, -SIGKILL) << killed.err;
+  int left = 1;
+  for (int i = 0; i < 5000 && left > 0; ++i) left = processes_with(mark);
+  EXPECT_EQ(left, 0) << "the worker ends with the tuner";
+  unsetenv("GEMMSMITH_TEST_MARK");
+  const Ran again = run_gemmsmith({"tune", "256x1024x1024", "--budget", "1s", "--store", store(), "--json"});
+  ASSERT_EQ(again.code, 0) << again.err;
+  const Json report = Json::parse(again.out)["problems"][0]["report"];
+  EXPECT_GE(report["winner"].get<int>(), 0);
+  EXPECT_EQ(report["isolation"], "worker process");
+}
+
+TEST_F(Executable, CandidatesRunInAWorkerUnlessAskedOtherwise) {
+  const Words tune = {"tune", "8x8x8", "--budget", "500ms", "--store", "none", "--json"};
+  const auto report_of = [](const Ran& ran) {
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return Json::parse(ran.out)["problems"][0]["report"];
+  };
+  const Json isolated = report_of(run_gemmsmith(tune));
+  EXPECT_EQ(isolated["isolation"], "worker process");
+  EXPECT_NE(isolated["memory"].get<std::string>().find(" of the cap of "), std::string::npos);
+  EXPECT_TRUE(isolated["load"].contains("others"));
+  Words in_process = tune, two = tune, little = tune;
+  in_process.push_back("--in-process");
+  EXPECT_EQ(report_of(run_gemmsmith(in_process))["isolation"], "in process: asked for");
+  two.insert(two.end(), {"--workers", "2"});
+  EXPECT_EQ(report_of(run_gemmsmith(two))["isolation"], "2 worker processes");
+  little.insert(little.end(), {"--max-memory", "100B"});
+  const Ran refused = run_gemmsmith(little);
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_EQ(Json::parse(refused.out)["problems"][0]["error"],
+            "memory: operands of 768 B are more than the cap of 100 B; raise --max-memory, in a program "
+            "TuneOptions::max_memory_bytes");
+  EXPECT_EQ(run_gemmsmith({"tune", "8x8x8", "--max-memory", "2 gigs"}).err,
+            "error: --max-memory: 2 gigs is not a size; try 512MB, 2GB, 2GiB\n");
+}
+
+TEST_F(Executable, QuarantineIsListedAndReleased) {
+  ASSERT_EQ(run_gemmsmith({"tune", "8x8x8", "--budget", "500ms", "--store", store()}).code, 0);
+  EXPECT_EQ(run_gemmsmith({"store", "quarantine", "--store", store()}).out, "0 candidates in quarantine\n");
+  EXPECT_EQ(run_gemmsmith({"store", "quarantine", "8x8x8", "--store", store(), "--json"}).out, "[]\n");
+  EXPECT_EQ(run_gemmsmith({"store", "quarantine", "--release", "--store", store()}).out, "0 candidates released\n");
+}
+
 TEST_F(Executable, CheckCountsAndFailsWithTheCases) {
   const std::string good = write("good.cases", "# small\nm={1,7} n=8 k=5 dtype=f32\n");
   const Ran ran = run_gemmsmith({"check", good});
@@ -263,7 +328,8 @@ TEST_F(Executable, ASecondProcessLoadsInsteadOfCompiling) {
   EXPECT_EQ(counts({"bench", cases, "--sources", "native", "--budget", "1ms"})["misses"], 0);
 
   // What check compiled, a tuning of the same problem finds; and what that compiles stays for the next.
-  const Words tune = {"tune", "1x48x32", "dtype=f32", "--sources", "native", "--budget", "500ms", "--store", "none"};
+  const Words tune = {"tune", "1x48x32", "dtype=f32", "--sources", "native", "--budget", "500ms", "--store", "none",
+                      "--in-process"};  // what workers load is counted in them
   EXPECT_GE(counts(tune)["hits"].get<int>(), 1);
   const Json doctor = counts({"doctor", "--store", "none"});
   EXPECT_GE(doctor["kernels"].get<int>(), first["kernels"].get<int>());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iostream>
 
+#include "gemmsmith/worker.h"
 #include "output/text.h"
 #include "output/units.h"
 #include "terminal.h"
@@ -39,6 +40,27 @@ void add_arch_flag(CLI::App* command, std::string& arch) {
       ->excludes("--device");
 }
 
+void add_isolation_flags(CLI::App* command, IsolationFlags& flags) {
+  command->add_flag("--in-process", flags.in_process, "Run candidates in this process: one that crashes ends it");
+  command->add_option("--workers", flags.workers, "Worker processes that builds are spread over")
+      ->type_name("N")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  command
+      ->add_option("--max-memory", flags.max_memory,
+                   "Memory for operands, their copies, the reference and what kernels take")
+      ->type_name("SIZE")
+      ->capture_default_str();
+}
+
+Status set_isolation(const IsolationFlags& flags, TuneOptions& options) {
+  options.isolate = !flags.in_process;
+  options.worker = this_program();
+  options.workers = flags.workers;
+  GS_TRY(options.max_memory_bytes, parse_bytes("--max-memory", flags.max_memory));
+  return Done{};
+}
+
 std::vector<std::string> source_names(const DeviceFlags& flags) { return split(flags.sources, ','); }
 
 std::string cache_line(const KernelCacheReport& report) {
@@ -69,8 +91,7 @@ Result<Device> open_device(const DeviceFlags& flags, bool measure_peaks) {
   if (!flags.kernel_cache.empty()) options.kernel_cache = flags.kernel_cache;
   options.simulation = flags.simulation;
   GS_TRY(Device device, Device::open(flags.device, options));
-  std::vector<std::string> known;
-  for (const SourceReport& source : device.sources()) known.push_back(source.name);
+  const std::vector<std::string> known = device.source_names();
   for (const std::string& name : source_names(flags)) {
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
     const std::vector<std::string> near = near_names(name, known);

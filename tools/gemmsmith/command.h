@@ -58,6 +58,15 @@ void add_arch_flag(CLI::App*, std::string& arch);  // after add_device_flags; in
 std::string cache_line(const KernelCacheReport&);
 nlohmann::json cache_json(const KernelCacheReport&);
 
+// How candidates are kept from doing harm, and within which memory.
+struct IsolationFlags {
+  bool in_process = false;
+  int workers = 1;
+  std::string max_memory = "2GiB";
+};
+void add_isolation_flags(CLI::App*, IsolationFlags&);
+Status set_isolation(const IsolationFlags&, TuneOptions&);
+
 // `measure_peaks` as DeviceOptions has it. A source that the device does not have is an error with the names that it
 // has.
 Result<Device> open_device(const DeviceFlags&, bool measure_peaks);

@@ -16,6 +16,7 @@ namespace {
 struct ExplainFlags {
   std::vector<std::string> words;
   DeviceFlags device;
+  IsolationFlags isolation;
   std::string store, budget = "10s";
   bool all = false, json = false;
 };
@@ -36,6 +37,7 @@ Result<TuneReport> decide(const ExplainFlags& flags, const Device& device, const
   const Terminal terminal = standard_error();
   ProgressLine progress(std::cerr, terminal.style, terminal.live, now_seconds);
   TuneOptions options;
+  GS_CHECK(set_isolation(flags.isolation, options));
   options.budget_seconds = budget;
   options.sources = source_names(flags.device);
   options.cancel = &interrupt_flag();
@@ -82,6 +84,7 @@ void add_explain(CLI::App& app, Chosen& chosen) {
   add_device_flags(command, flags->device);
   add_source_flag(command, flags->device);
   add_store_flag(command, flags->store);
+  add_isolation_flags(command, flags->isolation);
   command->add_option("--budget", flags->budget, "Time for a problem that has to be tuned first")
       ->type_name("DURATION")
       ->capture_default_str();

@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "command.h"
+#include "gemmsmith/worker.h"
 #include "output/text.h"
 
 namespace gemmsmith::cli {
@@ -94,4 +95,8 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace gemmsmith::cli
 
-int main(int argc, char** argv) { return gemmsmith::cli::run(argc, argv); }
+// Tuning starts this program again, to build and run candidates in it.
+int main(int argc, char** argv) {
+  if (gemmsmith::is_worker(argc, argv)) return gemmsmith::serve_worker();
+  return gemmsmith::cli::run(argc, argv);
+}

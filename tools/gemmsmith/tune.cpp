@@ -7,6 +7,7 @@
 #include "gemmsmith/json.h"
 #include "inputs.h"
 #include "interrupt.h"
+#include "output/explain_text.h"
 #include "output/progress.h"
 #include "output/tune_table.h"
 #include "output/units.h"
@@ -18,10 +19,11 @@ namespace {
 struct TuneFlags {
   std::vector<std::string> words;
   DeviceFlags device;
+  IsolationFlags isolation;
   std::string store, budget;
   std::optional<std::string> tokens;
   uint64_t seed = 1;
-  bool retune = false, json = false;
+  bool retune = false, verbose = false, json = false;
 };
 
 constexpr double kProblemSeconds = 10;  // of a single problem, unless --budget says otherwise
@@ -41,15 +43,15 @@ constexpr const char* kExamples =
     "  gemmsmith tune shapes.csv --sources native,openblas --json > tuned.json\n";
 
 // Tunes the problems one after the other. What one of them leaves of its share is shared by those after it.
-std::vector<Outcome> tune_all(const TuneFlags& flags, const Device& device, const Work& work, double budget,
-                              Store* store, ProgressLine& progress) {
+std::vector<Outcome> tune_all(const TuneFlags& flags, const TuneOptions& common, const Device& device, const Work& work,
+                              double budget, Store* store, ProgressLine& progress) {
   std::vector<Outcome> outcomes(work.distinct.size());
   const double end = now_seconds() + budget;
   for (size_t i = 0; i < work.distinct.size() && !interrupted(); ++i) {
     const auto item =
         std::find_if(work.items.begin(), work.items.end(), [&](const WorkItem& w) { return w.index == i; });
     const std::string label = item_label(*item);
-    TuneOptions options;
+    TuneOptions options = common;
     options.budget_seconds = std::max(kLeastSeconds, (end - now_seconds()) / double(work.distinct.size() - i));
     options.sources = source_names(flags.device);
     options.retune = flags.retune;
@@ -66,6 +68,7 @@ std::vector<Outcome> tune_all(const TuneFlags& flags, const Device& device, cons
     const Style& style = progress.style();
     if (!outcomes[i].report || !outcomes[i].report->from_store)
       progress.keep(fit(outcome_line(label, outcomes[i]), style.width, style.unicode));
+    if (flags.verbose && outcomes[i].report) progress.keep(surroundings(*outcomes[i].report));
   }
   return outcomes;
 }
@@ -120,16 +123,18 @@ int run(const TuneFlags& flags) {
     if (!given) return fail(given.error(), kUsage);
     budget = *given;
   }
-  interrupt_flag();  // from here on Ctrl-C loses nothing
+  TuneOptions common;
+  if (const Status set = set_isolation(flags.isolation, common); !set) return fail(set.error(), kUsage);
   auto device = open_device(flags.device, /*measure_peaks=*/true);
   if (!device) return fail(device.error(), kUsage);
+  interrupt_flag();  // from here on there is something that Ctrl-C must not lose
   auto store = open_store(flags.store);
   if (!store) return fail(store.error(), kUsage);
   Store* kept = store->has_value() ? &**store : nullptr;
 
   const Terminal error_stream = standard_error();
   ProgressLine progress(std::cerr, error_stream.style, error_stream.live, now_seconds);
-  const std::vector<Outcome> outcomes = tune_all(flags, *device, *work, budget, kept, progress);
+  const std::vector<Outcome> outcomes = tune_all(flags, common, *device, *work, budget, kept, progress);
   progress.clear();
 
   const double seconds = now_seconds() - start;
@@ -172,10 +177,13 @@ void add_tune(CLI::App& app, Chosen& chosen) {
   command->add_option("--tokens", flags->tokens, "Tokens in one pass through a model; 1,128 without it")
       ->type_name("N,N");
   add_store_flag(command, flags->store);
+  add_isolation_flags(command, flags->isolation);
   command->add_flag("--retune", flags->retune, "Measure even where the store has a choice that holds");
   command->add_option("--seed", flags->seed, "Of random inputs and the order of measuring")
       ->type_name("N")
       ->capture_default_str();
+  command->add_flag("--verbose", flags->verbose,
+                    "Print for each problem what it was measured with: copies, memory, worker, load");
   command->add_flag("--json", flags->json, "Print JSON instead of a table");
   command->footer(kExamples);
 }

@@ -158,6 +158,14 @@ void lower(hw::MbarrierArriveRemoteOp op) {
   assembly.emit(std::string("mbarrier.arrive") + order + ".shared::cluster.b64 _, [" + barrier + "];");
 }
 
+void lower(hw::FlagWaitOp op) {
+  Assembly assembly(op);
+  const std::string flag = assembly.input(op.getFlag()), value = assembly.input(op.getValue());
+  const std::string scope = hw::stringifyScope(op.getScope()).str();
+  assembly.emit("{\n.reg .pred other;\n.reg .b32 now;\nwait:\nld.acquire." + scope + ".global.b32 now, [" + flag +
+                "];\nsetp.ne.b32 other, now, " + value + ";\n@other bra wait;\n}");
+}
+
 void lower(hw::StoreAsyncOp op) {
   Assembly assembly(op);
   const std::string to = assembly.input(op.getDestination()), value = assembly.input(op.getValue()),
@@ -208,6 +216,7 @@ ArrayRef<Entry> table() {
       entry<hw::WgmmaWaitOp>(),             //
       entry<hw::MbarrierWaitOp>(),          //
       entry<hw::MbarrierArriveRemoteOp>(),  //
+      entry<hw::FlagWaitOp>(),              //
       entry<hw::StoreAsyncOp>(),            //
       entry<hw::LoadGlobalOp>(),            //
       entry<hw::TanhOp>(),                  //

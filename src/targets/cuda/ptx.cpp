@@ -4,6 +4,7 @@
 #include "compiler/fatal_errors.h"
 #include "compiler/lower_to_llvm.h"
 #include "compiler/translate.h"
+#include "ir/check_accumulators.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/IR/DiagnosticHandler.h"
 #include "llvm/IR/DiagnosticInfo.h"
@@ -91,6 +92,7 @@ Status lower_to_nvvm(mlir::Operation* module, bool verify) {
     DiagnosticCollector diagnostics(*module->getContext());
     if (failed(mlir::verify(module))) return diagnostics.error("the staged module", "does not verify");
   }
+  GS_CHECK(check_accumulators(module));
   lower_hw(module);
   return lower_to_llvm(module, verify, {add_nvvm_passes, "nvvm"});
 }

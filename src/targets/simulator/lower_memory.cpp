@@ -3,6 +3,7 @@
 
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/DataLayoutInterfaces.h"
 #include "targets/simulator/lowering.h"
 
@@ -109,6 +110,22 @@ Outcome lower_load_global(Lowering& l, hw::LoadGlobalOp o) {
   return kDone;
 }
 
+// The loop is spelled out: the simulator sees one ordered load after another and knows that they are the same.
+Outcome lower_flag_wait(Lowering& l, hw::FlagWaitOp o) {
+  const MemoryScope scope = o.getScope() == hw::Scope::cluster ? MemoryScope::cluster : MemoryScope::gpu;
+  const Value flag = l.generic(o.getFlag()), bytes = l.number(4), order = l.number_of(MemoryOrder::acquire),
+              reach = l.number_of(scope);
+  auto loop = scf::WhileOp::create(l.b, l.loc(), TypeRange(), ValueRange());
+  l.b.createBlock(&loop.getBefore());
+  const Value bits = l.call("sim_load_ordered", {flag, bytes, order, reach});
+  const Value now = LLVM::TruncOp::create(l.b, l.loc(), l.i32, bits);
+  const Value other = LLVM::ICmpOp::create(l.b, l.loc(), LLVM::ICmpPredicate::ne, now, o.getValue());
+  scf::ConditionOp::create(l.b, l.loc(), other, ValueRange());
+  l.b.createBlock(&loop.getAfter());
+  scf::YieldOp::create(l.b, l.loc(), ValueRange());
+  return kDone;
+}
+
 }  // namespace
 
 Outcome lower_memory(Lowering& l) {
@@ -118,6 +135,7 @@ Outcome lower_memory(Lowering& l) {
       .Case([&](LLVM::AtomicRMWOp o) { return lower_atomic(l, o); })
       .Case([&](LLVM::UndefOp o) { return lower_undefined(l, o); })
       .Case([&](hw::LoadGlobalOp o) { return lower_load_global(l, o); })
+      .Case([&](hw::FlagWaitOp o) { return lower_flag_wait(l, o); })
       .Case([&](LLVM::AddressOfOp o) {
         auto global = l.module.lookupSymbol<LLVM::GlobalOp>(o.getGlobalName());
         if (!global || global.getAddrSpace() != 3) return Outcome::kept;

@@ -9,6 +9,7 @@
 
 #include "compiler/lower_to_llvm.h"
 #include "compiler/translate.h"
+#include "ir/check_accumulators.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Target/TargetMachine.h"
@@ -122,6 +123,7 @@ class SimulatedKernel : public LoadedKernel {
       GS_TRY(const simulator::TensorMap encoded, encode(map));
       maps.push_back(encoded);
     }
+    provide_scratch(words, grid);
     Launch launch;
     launch.kernel = code_->function();
     launch.name = name_;
@@ -134,6 +136,7 @@ class SimulatedKernel : public LoadedKernel {
     std::vector<GlobalBuffer> buffers;
     buffers.push_back({"an empty operand", nothing, sizeof nothing, false});
     for (const OperandMemory& m : memory_) buffers.push_back({m.name, m.base, m.bytes, m.writable});
+    if (!scratch_.empty()) buffers.push_back({"the workspace", scratch_.data(), int64_t(scratch_.size() * sizeof(Granule)), true});
     launch.buffers = buffers;
     launch.regions = tables_.regions;
     launch.sites = tables_.sites;
@@ -142,6 +145,15 @@ class SimulatedKernel : public LoadedKernel {
   }
 
  private:
+  // Memory for each CTA, zeroed when it is new: kernels leave their flags as they found them.
+  void provide_scratch(int64_t* words, int64_t grid) {
+    for (size_t i = 0; i < signature_.arguments.size(); ++i) {
+      if (signature_.arguments[i].kind != KernelArgument::Kind::scratch) continue;
+      const size_t granules = size_t((signature_.scratch_bytes + 255) / 256 * grid);
+      if (granules > scratch_.size()) scratch_.assign(granules, Granule{});
+      words[i] = int64_t(reinterpret_cast<uintptr_t>(scratch_.data()));
+    }
+  }
   // What the kernel may write, as bytes.
   std::string written() const {
     std::string bytes;
@@ -188,6 +200,10 @@ class SimulatedKernel : public LoadedKernel {
   std::string name_;
   KernelSignature signature_;
   std::vector<OperandMemory> memory_;
+  struct alignas(256) Granule {
+    char bytes[256] = {};
+  };
+  std::vector<Granule> scratch_;
 };
 
 class Stopwatch {
@@ -229,6 +245,7 @@ class SimulatedGpu : public SimulatorTarget {
     if (options.keep_stages) kernel.stages["mlir"] = ir.print();
     if (options.verify) GS_CHECK(verify_module(module));
     stopwatch.lap_ms();
+    if (Status unread = check_accumulators(module); !unread.ok()) return in_kernel(std::move(unread).error());
     auto tables = lower_to_simulator(module);
     if (!tables.ok()) return in_kernel(std::move(tables).error());
     const std::string header = print_tables(*tables);

@@ -18,11 +18,12 @@ Rendezvous* meet_warp(Engine& e, uint32_t mask, const char* operation, int site)
     warp.open.push_back({mask, 0, operation, site, {}});
     found = warp.open.end() - 1;
   }
-  if (found->operation != operation || found->site != site)
-    e.fail(FindingKind::divergence,
-           concat("lanes of the warp have come to ", found->operation, " in ", e.names().site(found->site),
-                  ", this one comes to ", operation, " in ", e.names().site(site), ", with the same mask ", hex(mask)),
-           site, operation);
+  if (found->operation != operation || found->site != site) {
+    std::string what = concat("lanes of the warp have come to ", found->operation, " in ", e.names().site(found->site),
+                              ", this one comes to ", operation, " in ", e.names().site(site), ", with the same mask ",
+                              hex(mask));  // a failure does not return: nothing may be left to destroy
+    e.fail(FindingKind::divergence, std::move(what), site, operation);
+  }
   found->arrived |= 1u << thread.lane();
   found->threads.push_back(&thread);
   if (found->arrived == mask) return &*found;
@@ -44,11 +45,11 @@ Rendezvous* meet_warpgroup(Engine& e, const char* operation, int site) {
   if (thread.cta->threads.size() < (index + 1) * kWarpgroupThreads)
     e.fail(FindingKind::divergence, "the warpgroup has fewer than 128 threads", site, operation);
   Rendezvous& r = thread.cta->warpgroups[index].rendezvous;
-  if (r.arrived && (r.operation != operation || r.site != site))
-    e.fail(FindingKind::divergence,
-           concat("threads of the warpgroup have come to ", r.operation, " in ", e.names().site(r.site),
-                  ", this one comes to ", operation, " in ", e.names().site(site)),
-           site, operation);
+  if (r.arrived && (r.operation != operation || r.site != site)) {
+    std::string what = concat("threads of the warpgroup have come to ", r.operation, " in ", e.names().site(r.site),
+                              ", this one comes to ", operation, " in ", e.names().site(site));
+    e.fail(FindingKind::divergence, std::move(what), site, operation);
+  }
   r.operation = operation;
   r.site = site;
   r.threads.push_back(&thread);

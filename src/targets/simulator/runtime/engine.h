@@ -72,6 +72,7 @@ class Engine {
   Timeline* timeline_of(const Cta& cta) { return timeline_cta_ == cta.number ? timeline_.get() : nullptr; }
   BankCounter* bank_counter() { return banks_.get(); }
 
+  // Does not return and destroys nothing: its caller holds no memory, and its arguments no temporaries that do.
   // Ends the run with a finding about `who`: by default the issuer of the operation that is being run, else the current thread.
   [[noreturn]] void fail(FindingKind kind, std::string what, int site, std::string_view operation,
                          std::string memory = "", const Thread* who = nullptr);

@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 
@@ -20,9 +21,12 @@ inline void before_switch(const void* stack_bottom, size_t bytes) {
 inline void after_switch(const void** left_bottom, size_t* left_bytes) {
   __sanitizer_finish_switch_fiber(nullptr, left_bottom, left_bytes);
 }
+// A new fiber on a used stack: frames that never returned have left red zones there.
+inline void reset_stack(const void* bottom, size_t bytes) { __asan_unpoison_memory_region(bottom, bytes); }
 #else
 inline void before_switch(const void*, size_t) {}
 inline void after_switch(const void**, size_t*) {}
+inline void reset_stack(const void*, size_t) {}
 #endif
 
 }  // namespace gemmsmith::simulator::fiber

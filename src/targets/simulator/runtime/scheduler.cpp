@@ -62,6 +62,7 @@ struct FiberEntry {
 void Engine::start(Cluster& cluster) {
   for (auto& cta : cluster.ctas)
     for (Thread& thread : cta->threads) {
+      fiber::reset_stack(pools_.stacks.bottom(thread.stack), pools_.stacks.bytes());
       std::fill_n(pools_.stacks.bottom(thread.stack), kStackCanaryBytes, kStackCanary);
       thread.context =
           fiber::context::make_fcontext(pools_.stacks.top(thread.stack), pools_.stacks.bytes(), &FiberEntry::enter);

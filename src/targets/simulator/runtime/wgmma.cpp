@@ -125,12 +125,8 @@ class WgmmaBlockOperation : public AsyncOperation {
   }
 };
 
-const WgmmaPlan& plan_of(Engine& e, const Operands& o, int site) {
-  const WgmmaBlock& b = e.launch().wgmma_blocks[size_t(o.block)];
-  const auto [found, fresh] =
-      e.wgmma_plans.try_emplace({o.block, b.a_in_registers ? 0 : o.descriptor_a, o.descriptor_b});
-  WgmmaPlan& plan = found->second;
-  if (!fresh) return plan;
+// Fills a plan; the text says what is wrong with a descriptor.
+std::string make_plan(const Engine& e, const WgmmaBlock& b, const Operands& o, WgmmaPlan& plan) {
   const uint32_t limit = e.launch().shared_bytes;
   std::string wrong = operand_chunks(o.descriptor_b, b.b_k_steps, 0, b.mn_major_b, b.n, limit, plan.b);
   std::vector<uint32_t> all = plan.b;
@@ -140,9 +136,18 @@ const WgmmaPlan& plan_of(Engine& e, const Operands& o, int site) {
     wrong = operand_chunks(o.descriptor_a, b.a_k_steps, step, b.mn_major_a, kInstructionRows, limit, chunks);
     all.insert(all.end(), chunks.begin(), chunks.end());
   }
-  if (!wrong.empty()) e.fail(FindingKind::invalid_operand, std::move(wrong), site, kWgmma);
   plan.reads = ranges_of(std::move(all));
-  return plan;
+  return wrong;
+}
+
+const WgmmaPlan& plan_of(Engine& e, const Operands& o, int site) {
+  const WgmmaBlock& b = e.launch().wgmma_blocks[size_t(o.block)];
+  const auto [found, fresh] =
+      e.wgmma_plans.try_emplace({o.block, b.a_in_registers ? 0 : o.descriptor_a, o.descriptor_b});
+  if (!fresh) return found->second;
+  std::string wrong = make_plan(e, b, o, found->second);
+  if (!wrong.empty()) e.fail(FindingKind::invalid_operand, std::move(wrong), site, kWgmma);
+  return found->second;
 }
 
 void check_equal(Engine& e, const Rendezvous& all, int site) {
@@ -154,10 +159,11 @@ void check_equal(Engine& e, const Rendezvous& all, int site) {
                        : o.descriptor_b != first.descriptor_b ? "the descriptor of B"
                        : o.scale_d != first.scale_d           ? "scale-d"
                                                               : nullptr;
-    if (what)
-      e.fail(FindingKind::divergence,
-             concat(what, " differs from that of ", text_of(e.names().thread(t->cta->number, all.threads[0]->index))),
-             site, kWgmma, "", t);
+    if (what) {
+      std::string text =
+          concat(what, " differs from that of ", text_of(e.names().thread(t->cta->number, all.threads[0]->index)));
+      e.fail(FindingKind::divergence, std::move(text), site, kWgmma, "", t);
+    }
   }
 }
 
@@ -267,9 +273,10 @@ void issue_block(Engine& e, Rendezvous& all, const Operands& o, int site) {
   const size_t slot = accumulator_of(e, group, all, b, fresh, site);
   check_fences(e, all, b, fresh, site);
   Accumulator& a = *group.accumulators[slot];
+  const WgmmaPlan& plan = plan_of(e, o, site);
   auto operation = std::make_unique<WgmmaBlockOperation>(first, Op::wgmma, site);
   operation->block = &b;
-  operation->plan = &plan_of(e, o, site);
+  operation->plan = &plan;
   operation->group = &group;
   operation->accumulator = &a;
   operation->shared = thread.cta->shared;
@@ -291,7 +298,7 @@ void issue_block(Engine& e, Rendezvous& all, const Operands& o, int site) {
       set_bits(mine.accumulators, r, token(a.is_integer, slot, r));
     }
   }
-  announce_reads(e, thread, *group.queue, operation->number, *operation->plan, site);
+  announce_reads(e, thread, *group.queue, operation->number, plan, site);
   e.issue(std::move(operation));
 }
 
