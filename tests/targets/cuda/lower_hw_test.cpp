@@ -117,7 +117,8 @@ TEST_F(Ptxas, TakesEveryNOfEveryType) {
   for (const char* type : {"bf16", "tf32", "e4m3", "s8"})
     for (int n = 8; n <= 256; n += 8) {
       if (std::string(type) == "s8" && n > 24 && n % 16 != 0) continue;
-      if (n > 64 && n % 64 != 0) continue;  // the forms are the same; every n would take a minute
+      // The forms are the same: every n of every type would take a minute.
+      if (std::string(type) == "bf16" ? n > 64 && n % 64 != 0 : n != 8 && n != 24 && n != 64 && n != 256) continue;
       expect_accepted(wgmma_sample({.type = type, .n = n, .k_steps = 2}));
       expect_accepted(wgmma_sample({.type = type, .n = n, .registers_a = true}));
     }

@@ -77,13 +77,13 @@ TEST(HopperTemplates, EveryLegalConfigurationBecomesPtx) {
     for (const std::string& text : problems()) {
       const GemmProblem p = GemmProblem::parse(text).value();
       if (!t.supports(p, h200())) continue;
-      for (const std::string& config : some_configs(t, p, 1, 5)) {
+      for (const std::string& config : some_configs(t, p, 1, 3)) {
         const auto kernel = compile(*target, t.name + " " + config, p, {.verify = true});
         EXPECT_TRUE(kernel.ok()) << text << "\n" << t.name << " " << config << "\n" << kernel.error().text();
         ++compiled;
       }
     }
-  EXPECT_GT(compiled, 100u);
+  EXPECT_GT(compiled, 80u);
 }
 
 size_t count(const std::string& text, const std::string& what) {
@@ -193,7 +193,7 @@ TEST_P(AssembledTemplates, NeitherSpillNorSerialize) {
   for (const std::string& text : problems()) {
     const GemmProblem p = GemmProblem::parse(text).value();
     if (!t.supports(p, h200())) continue;
-    for (const std::string& config : some_configs(t, p, 1, 2)) {
+    for (const std::string& config : some_configs(t, p, 1, 1)) {
       const auto kernel = compile(**target, t.name + " " + config, p, {});
       EXPECT_TRUE(kernel.ok()) << text << "\n" << t.name << " " << config << "\n" << kernel.error().text();
     }
