@@ -3,6 +3,8 @@ find_package(Threads REQUIRED)
 find_package(SQLite3 REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
+set(Boost_USE_STATIC_LIBS ON)
+find_package(Boost 1.74 REQUIRED COMPONENTS context)
 
 # LLVM and MLIR 22, as shared libraries or, in the portable build, as archives. 22 and no other: the code uses its API.
 find_package(MLIR 22.1 REQUIRED CONFIG HINTS /usr/lib/llvm-22/lib/cmake/mlir)

@@ -4,10 +4,11 @@
 # MLIR's own CMake files make a target for each archive; those of what src/ uses:
 set(mlir_archives
   MLIRArithDialect MLIRControlFlowDialect MLIRLLVMDialect MLIRMathDialect MLIRSCFDialect MLIRUBDialect MLIRVectorDialect
-  MLIRArithToLLVM MLIRArithTransforms MLIRControlFlowToLLVM MLIRMathToLLVM MLIRReconcileUnrealizedCasts MLIRSCFToControlFlow
+  MLIRArithToLLVM MLIRArithTransforms MLIRControlFlowToLLVM MLIRMathToLLVM MLIRNVVMToLLVM MLIRNVVMDialect MLIRNVVMToLLVMIRTranslation MLIRReconcileUnrealizedCasts MLIRSCFToControlFlow
   MLIRUBToLLVM MLIRVectorToLLVMPass MLIRTransforms
   MLIRBuiltinToLLVMIRTranslation MLIRLLVMToLLVMIRTranslation MLIRTargetLLVMIRExport MLIRPass MLIRIR)
-llvm_map_components_to_libnames(llvm_archives core passes orcjit object target support x86codegen x86desc x86info x86asmparser)
+llvm_map_components_to_libnames(llvm_archives core passes orcjit object target support x86codegen x86desc x86info x86asmparser
+                                nvptxcodegen nvptxdesc nvptxinfo)
 
 find_library(ZLIB_ARCHIVE libz.a REQUIRED)
 find_library(ZSTD_ARCHIVE libzstd.a REQUIRED)

@@ -18,7 +18,7 @@ struct CaseLine {
   std::vector<std::string> sources;  // empty: all
   GemmProblem problem;
 };
-// Errors say file, line and column.
+// Errors say file, line and column. A file whose name ends in .csv is a list of shapes (model.h).
 Result<std::vector<CaseLine>> read_cases(const std::string& text, const std::string& file);
 
 enum class CaseOutcome : uint8_t { passed, refused, failed };
@@ -38,6 +38,11 @@ struct CaseOptions {
   bool time = false;                 // measure too, interleaved over the candidates of one problem
   double seconds_per_problem = 0.5;  // of measuring
   uint64_t seed = 1;
+  // Operands of one case; 0: half of the memory that this process may use. A case that needs more is refused by all.
+  int64_t max_memory_bytes = 0;
+  // The source `reference` computes in float64 on one thread: where it is not asked for by name, it refuses cases of
+  // more work than this. They are checked all the same, at places taken at random (problem/compare.h).
+  double max_reference_flops = 1e9;
   std::function<void(const CaseResult&, size_t done, size_t total)> progress;
   const std::atomic<bool>* cancel = nullptr;
 };

@@ -26,7 +26,9 @@
 // may be used by one thread at a time, whichever it is; different ones of them at the same time. Kernels run on the
 // calling thread and on threads of the device's own, which end with it. Opening a device loads libraries that read the
 // environment, some of which have to be configured through it: no other thread may change or read environment variables
-// meanwhile. After fork() the child may use no handle of its parent's.
+// meanwhile. Threads of the device take no signals. After fork() the child may open devices of its own. It may use
+// kernels of its parent's source "native", which then run on one thread, if no other thread of the parent was inside the
+// library at the fork; those of libraries may wait for threads that are not there.
 //
 // Versions. Structs begin with their size, to be set to sizeof; zero is the default of every other field, so
 // `gs_tune_options options = {sizeof options};` is all defaults, and so is NULL for a pointer to options. Fields are only
@@ -79,7 +81,24 @@ typedef struct gs_device_options {
   size_t size;
   int32_t threads;        // 0: all cores that this process may run on
   int32_t without_peaks;  // not 0: saves the 0.3 s of measuring them; reports then have no floors
+  // Folders of compiled kernels, separated by colons: the first is written to, the others are read only. "none": kernels
+  // are compiled in each process. NULL: $GEMMSMITH_CACHE in the same form, else the user's cache folder.
+  const char* kernel_cache;
+  // Called at most once, by the thread that meets it, with the first reason why kernels cannot be kept or read; it costs
+  // time, never a result. May be NULL.
+  void (*warn)(const char* text, void* user);
+  void* user;
 } gs_device_options;
+
+// What the cache of compiled kernels did for this device.
+typedef struct gs_kernel_cache {
+  size_t size;
+  int64_t hits, misses;      // kernels that were found, kernels that were not
+  int64_t damaged, evicted;  // files
+  int64_t saved, unsaved;    // kernels that were compiled: written to a file; not, for lack of one
+  int64_t found_bytes, saved_bytes;
+  int64_t kernels, bytes;  // in the first folder, whoever made them
+} gs_kernel_cache;
 
 // `name` is "cpu". `options` may be NULL.
 GS_CHECKED gs_status gs_device_open(const char* name, const gs_device_options* options, gs_device** device, char* error,
@@ -111,6 +130,9 @@ GS_CHECKED gs_status gs_device_get_facts(const gs_device* device, gs_device_fact
 GS_CHECKED gs_status gs_device_sources(const gs_device* device, char** sources_json, char* error, size_t error_bytes);
 // Tuning keeps the memory of its operands for the next problem; this gives it back. gs_gemm_create does so by itself.
 void gs_device_release_memory(gs_device* device);
+// Fills in the fields that the caller's struct has: set its size first.
+GS_CHECKED gs_status gs_device_kernel_cache(gs_device* device, gs_kernel_cache* report, char* error,
+                                            size_t error_bytes);
 
 // ---- Problems are text, "128x4096x1024 dtype=bf16 b=col epilogue=gelu(acc + bias[n])"; problem.h describes it
 
@@ -156,6 +178,9 @@ typedef struct gs_tune_options {
   const gs_cancel* cancel;
   int32_t retune;  // not 0: measure even if the store has a choice that holds
   int32_t reserved;
+  const char* worker;  // a program that serves as worker process; NULL: the gemmsmith installed with this library
+  int32_t in_process;  // not 0: run candidates in this process, where one that crashes ends it
+  int32_t workers;     // processes that builds are spread over; 0: 1
 } gs_tune_options;
 
 // Finds the fastest correct kernel, and saves the report if there is a store; a stored choice that still holds is

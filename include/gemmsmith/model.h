@@ -1,5 +1,6 @@
 // The GEMMs of a model, from its configuration in the Hugging Face form, or of a list in a CSV file.
 #pragma once
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,7 @@ struct NamedProblem {
   std::string name;   // "qkv", "gate_up", "lm_head"
   int64_t count = 1;  // how often one pass through the model runs it
   GemmProblem problem;
+  int64_t line = 0;  // where it stands in a CSV file, from 1
 };
 
 // The GEMMs of one forward pass over `tokens` tokens, in the order in which they run; projections that read the same

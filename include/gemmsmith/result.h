@@ -44,14 +44,15 @@ class [[nodiscard]] Result {
   explicit operator bool() const { return ok(); }
   T& value() & { return *checked(); }
   const T& value() const& { return *checked(); }
-  T&& value() && { return std::move(*checked()); }
+  // By value, so that what a range-for or a reference binds to lives as long as they do.
+  T value() && { return std::move(*checked()); }
   T& operator*() & { return *checked(); }
   const T& operator*() const& { return *checked(); }
-  T&& operator*() && { return std::move(*checked()); }
+  T operator*() && { return std::move(*checked()); }
   T* operator->() { return checked(); }
   const T* operator->() const { return checked(); }
   const Error& error() const& { return checked_error(); }
-  Error&& error() && { return std::move(const_cast<Error&>(checked_error())); }
+  Error error() && { return std::move(const_cast<Error&>(checked_error())); }
 
  private:
   T* checked() { return const_cast<T*>(std::as_const(*this).checked()); }

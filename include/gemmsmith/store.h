@@ -40,6 +40,15 @@ struct StoreFreed {
   int64_t bytes = 0;              // of the file
 };
 
+// A candidate that ended its worker process, hung or wrote out of bounds. It is not tried again for this problem on this
+// device while the versions are these.
+struct QuarantineEntry {
+  std::string problem, device, source, version, gemmsmith, config;
+  std::string evidence;  // "while it was checked: killed by SIGSEGV: writes 8 bytes past the end of d"
+  std::string since;     // "2026-12-01T11:08:14Z"
+  friend bool operator==(const QuarantineEntry&, const QuarantineEntry&) = default;
+};
+
 // May be used by several processes at once; one Store by one thread at a time. Decisions are only ever added: earlier
 // ones for the same problem stay as its history until gc(). A file that is damaged or not a store is an error; nothing
 // is ever deleted to go on. Which decision is the newest does not depend on where it came from or in which order stores
@@ -70,6 +79,19 @@ class Store {
   Result<std::vector<TuneReport>> history(const GemmProblem&, const std::string& device) const;
   // The newest decision for each problem on a device, on all devices if it is empty, the oldest first.
   Result<std::vector<TuneReport>> list(const std::string& device = {}) const;
+
+  // Candidates in quarantine, of all problems and devices without them. They come with the decisions that saw them crash,
+  // from wherever these come, and from tunings that were killed.
+  Result<std::vector<QuarantineEntry>> quarantine(const std::optional<GemmProblem>& = {},
+                                                  const std::string& device = {}) const;
+  // Lets them be tried again; how many.
+  Result<int64_t> release(const std::optional<GemmProblem>& = {}, const std::string& device = {});
+
+  // What a tuning that is under way has measured, one for each problem and device: should it be killed, the next goes on
+  // from there. Saving adds what crashed to the quarantine.
+  Status save_unfinished(const TuneReport&);
+  Result<std::optional<TuneReport>> find_unfinished(const GemmProblem&, const std::string& device) const;
+  Status drop_unfinished(const GemmProblem&, const std::string& device);
 
   // JSON lines: a header, then one decision a line, ordered by problem, device and age. Equal stores give equal bytes.
   // `write` gets each line with its newline.

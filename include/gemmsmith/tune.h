@@ -20,6 +20,8 @@ enum class CandidateState : uint8_t {
   eliminated,   // sampled, and clearly slower or not among the fastest before the final
   dropped,      // by a rule, before it was built
   failed,       // did not build or reported an error
+  crashed,      // ended its worker process, hung or wrote out of bounds: in quarantine from now on
+  quarantined,  // not tried, because it did so in an earlier tuning with the same versions
   wrong,        // did not pass the numeric gate: can never win
   not_reached,  // the search ended before it: `reason` says by what
 };
@@ -51,6 +53,14 @@ struct Provenance {
   friend bool operator==(const Provenance&, const Provenance&) = default;
 };
 
+// How busy the machine was with other things while it was measured.
+struct MachineLoad {
+  double load_average = 0;              // of the last minute, at the end: threads that ran or waited to
+  double others = 0;                    // share of the CPU time of all cores that other processes took
+  static constexpr double kBusy = 0.1;  // from here on of `others` times are doubtful
+  bool busy() const { return others >= kBusy; }
+};
+
 struct TuneReport {
   GemmProblem problem;
   std::vector<SourceReport> sources;
@@ -61,8 +71,11 @@ struct TuneReport {
   double floor_us = 0;     // the least that bytes and flops allow on this device by its measured peaks; 0: not measured
   double seconds = 0;      // spent
   std::string conditions;  // what the times stand for: "operands cold: 12 copies, 805 MB"
+  std::string memory;      // what was planned to be taken of it, and the cap
+  std::string isolation;   // "worker process"; "in process: why"; empty: not known
+  std::optional<MachineLoad> load;
   bool from_store = false;
-  std::string store_note;  // why a stored choice was not used, if there was one
+  std::string store_note;  // why a stored choice was not used, if there was one; what an interrupted tuning had done
   bool interrupted = false;
   Provenance provenance;
 
@@ -85,7 +98,13 @@ struct TuneOptions {
   bool retune = false;               // measure even if the store has a choice that holds
   uint64_t seed = 1;                 // of the random inputs and of the order of measuring
   double tie = 0.01;                 // a challenger has to be faster by more than this, and clear of noise
-  int64_t max_memory_bytes = int64_t(2) << 30;  // operands of one problem and their rotation
+  int64_t max_memory_bytes = int64_t(2) << 30;  // operands of one problem, their copies, the reference, kernels' own
+  // Candidates are built and run in worker processes, so that one that crashes costs nothing but itself. `worker` is a
+  // program that can serve as one: gemmsmith, or any that begins as worker.h says; empty: the gemmsmith that is
+  // installed with this library. Where there is none, candidates run in this process, and the report says so.
+  bool isolate = true;
+  std::string worker;
+  int workers = 1;  // processes that builds are spread over; kernels are timed one at a time
   std::function<void(const TuneProgress&)> progress;
   const std::atomic<bool>* cancel = nullptr;  // set it to stop soon; what was measured is kept and reported
 };

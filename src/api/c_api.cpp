@@ -20,7 +20,12 @@ gs_status gs_device_open(const char* name, const gs_device_options* options, gs_
     GS_NEED(call.need({{name, "name"}}));
     gs_device_options known;
     GS_NEED(read_struct(call, "options", options, known));
-    GS_TRY(Device opened, Device::open(name, {.threads = known.threads, .measure_peaks = known.without_peaks == 0}));
+    DeviceOptions chosen{
+        .threads = known.threads, .measure_peaks = known.without_peaks == 0, .kernel_cache = {}, .warn = {}};
+    if (known.kernel_cache) chosen.kernel_cache = known.kernel_cache;
+    if (known.warn)
+      chosen.warn = [warn = known.warn, user = known.user](const Error& reason) { warn(reason.text().c_str(), user); };
+    GS_TRY(Device opened, Device::open(name, chosen));
     const DeviceFacts& facts = opened.facts();
     std::string features = join(facts.features, " "), fingerprint = facts.fingerprint();
     *device = new gs_device{std::move(opened), std::move(features), std::move(fingerprint)};
@@ -30,6 +35,20 @@ gs_status gs_device_open(const char* name, const gs_device_options* options, gs_
 
 void gs_device_close(gs_device* device) { delete device; }
 void gs_device_release_memory(gs_device* device) { device->device.release_memory(); }
+
+gs_status gs_device_kernel_cache(gs_device* device, gs_kernel_cache* report, char* error, size_t error_bytes) {
+  return Call(__func__, error, error_bytes).run([&](const Call& call) -> Outcome {
+    GS_NEED(call.need({{device, "device"}, {report, "report"}}));
+    gs_kernel_cache known;
+    GS_NEED(read_struct(call, "report", report, known));
+    const KernelCacheReport r = device->device.kernel_cache();
+    const size_t size = report->size;
+    known = {size,      r.hits,        r.misses,      r.damaged, r.evicted, r.saved,
+             r.unsaved, r.found_bytes, r.saved_bytes, r.kernels, r.bytes};
+    std::memcpy(report, &known, std::min(size, sizeof known));
+    return Done{};
+  });
+}
 
 gs_status gs_device_get_facts(const gs_device* device, gs_device_facts* facts, char* error, size_t error_bytes) {
   return Call(__func__, error, error_bytes).run([&](const Call& call) -> Outcome {

@@ -26,7 +26,12 @@ std::optional<Failure> read_options(const Call& call, const gs_tune_options* giv
     if (!options.sources[i]) return call.invalid(concat("options.sources[", i, "]"), "is NULL");
     out.sources.emplace_back(options.sources[i]);
   }
+  if (options.workers < 0)
+    return call.invalid(concat("options.workers = ", options.workers), "is negative", "give a number, or 0 for one");
   out.retune = options.retune != 0;
+  out.isolate = options.in_process == 0;
+  if (options.worker) out.worker = options.worker;
+  if (options.workers > 0) out.workers = options.workers;
   if (options.cancel) out.cancel = &options.cancel->set;
   if (!options.progress) return {};
   out.progress = [call = options.progress, user = options.user](const TuneProgress& p) {

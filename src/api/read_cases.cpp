@@ -1,4 +1,5 @@
 #include "gemmsmith/cases.h"
+#include "gemmsmith/model.h"
 #include "support/text.h"
 
 namespace gemmsmith {
@@ -69,9 +70,17 @@ Result<std::vector<std::string>> multiply_out(const std::string& text) {
   return done;
 }
 
+Result<std::vector<CaseLine>> read_shapes(const std::string& text, const std::string& file) {
+  GS_TRY(std::vector<NamedProblem> named, csv_problems(text, file));
+  std::vector<CaseLine> cases;
+  for (NamedProblem& n : named) cases.push_back({int(n.line), {}, std::move(n.problem)});
+  return cases;
+}
+
 }  // namespace
 
 Result<std::vector<CaseLine>> read_cases(const std::string& text, const std::string& file) {
+  if (file.ends_with(".csv")) return read_shapes(text, file);
   std::vector<CaseLine> cases;
   std::vector<std::string> sources;
   int number = 0;

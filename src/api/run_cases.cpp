@@ -1,8 +1,11 @@
 #include <algorithm>
+#include <limits>
 
 #include "api/state.h"
 #include "gemmsmith/cases.h"
+#include "problem/operands.h"
 #include "support/random.h"
+#include "support/text.h"
 #include "tuner/statistics.h"
 
 namespace gemmsmith {
@@ -13,11 +16,35 @@ struct Entry {
   CaseResult result;
   std::unique_ptr<Kernel> kernel;
   std::vector<double> samples_us;
+  bool decided = false;  // passed, refused or failed: false where a cancelled run left off
 };
+
+int64_t memory_limit(const DeviceFacts& device, const CaseOptions& options) {
+  const int64_t half = device.memory_bytes > 0 ? device.memory_bytes / 2 : std::numeric_limits<int64_t>::max();
+  return options.max_memory_bytes > 0 ? std::min(half, options.max_memory_bytes) : half;
+}
+bool cancelled(const CaseOptions& options) { return options.cancel && options.cancel->load(); }
 
 void fail(CaseResult& result, std::string reason) {
   result.outcome = CaseOutcome::failed;
   result.reason = std::move(reason);
+}
+
+// Why a case is not run although its source supports it; nothing if it is.
+Supports allowed(const Source& source, const DeviceFacts& device, const CaseLine& line, const CaseOptions& options) {
+  const int64_t bytes = operand_bytes(line.problem);
+  const int64_t limit = memory_limit(device, options);
+  if (bytes > limit)
+    return Supports::no(
+        concat("operands of ", print_bytes(double(bytes)), " are more than the limit of ", print_bytes(double(limit))));
+  const auto named = [](const std::vector<std::string>& names) {
+    return std::find(names.begin(), names.end(), "reference") != names.end();
+  };
+  if (source.name() == "reference" && !named(options.sources) && !named(line.sources) &&
+      line.problem.flops() > options.max_reference_flops)
+    return Supports::no(concat(line.problem.flops() / 1e9, " GFLOP in float64 on one thread are more than ",
+                               options.max_reference_flops / 1e9));
+  return {};
 }
 
 // What the sources offer for a case: refusals, failed builds, kernels.
@@ -29,28 +56,32 @@ std::vector<Entry> build_all(const std::vector<Source*>& sources, const DeviceFa
     result.line = line.line;
     result.problem = line.problem;
     result.source = source->name();
-    if (const Supports answer = source->supports(line.problem, device); !answer) {
+    Supports answer = source->supports(line.problem, device);
+    if (answer) answer = allowed(*source, device, line, options);
+    if (!answer) {
       result.outcome = CaseOutcome::refused;
       result.reason = answer.reason;
-      entries.push_back({std::move(result), nullptr, {}});
+      entries.push_back({std::move(result), nullptr, {}, true});
       continue;
     }
     std::vector<Candidate> candidates = source->candidates(line.problem, device).kept;
     if (candidates.empty()) {
       fail(result, "the source supports the problem and has no candidate for it");
-      entries.push_back({std::move(result), nullptr, {}});
+      entries.push_back({std::move(result), nullptr, {}, true});
       continue;
     }
     const size_t most = options.configs_per_source > 0 ? size_t(options.configs_per_source) : candidates.size();
     if (candidates.size() > most) candidates.resize(most);
     for (const Candidate& candidate : candidates) {
-      Entry entry{result, nullptr, {}};
+      if (cancelled(options)) return entries;
+      Entry entry{result, nullptr, {}, false};
       entry.result.config = candidate.config;
       auto kernel = source->build(line.problem, device, candidate);
       if (kernel.ok())
         entry.kernel = std::move(kernel).value();
       else
         fail(entry.result, kernel.error().text());
+      entry.decided = !entry.kernel;
       entries.push_back(std::move(entry));
     }
   }
@@ -70,7 +101,7 @@ void time_all(std::vector<Entry>& entries, Bench& bench, const Clock& clock, con
   std::vector<size_t> order;
   std::vector<int> repeats(entries.size(), 1);
   for (size_t i = 0; i < entries.size(); ++i) {
-    if (entries[i].result.outcome != CaseOutcome::passed) continue;
+    if (entries[i].result.outcome != CaseOutcome::passed || cancelled(options)) continue;
     const Result<double> first = bench.sample_us(*entries[i].kernel, 1);
     if (!first.ok()) {
       fail(entries[i].result, first.error().text());
@@ -82,10 +113,12 @@ void time_all(std::vector<Entry>& entries, Bench& bench, const Clock& clock, con
   Random random(options.seed);
   const double end = clock.seconds() + options.seconds_per_problem;
   for (int round = 0; !order.empty() && (round < 5 || clock.seconds() < end); ++round) {
-    if (options.cancel && options.cancel->load()) break;
+    if (cancelled(options)) break;
     for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
     for (const size_t i : order)
-      if (const Result<double> sample = bench.sample_us(*entries[i].kernel, repeats[i]); sample.ok())
+      if (cancelled(options))
+        break;
+      else if (const Result<double> sample = bench.sample_us(*entries[i].kernel, repeats[i]); sample.ok())
         entries[i].samples_us.push_back(*sample);
   }
   for (const size_t i : order)
@@ -102,7 +135,7 @@ Result<std::vector<CaseResult>> run_cases(const Device& device, const std::vecto
   std::vector<CaseResult> results;
   size_t done = 0;
   for (const CaseLine& line : lines) {
-    if (options.cancel && options.cancel->load()) break;
+    if (cancelled(options)) break;
     GS_TRY(std::vector<Source*> sources, select_sources(state, line.sources.empty() ? options.sources : line.sources));
     if (!line.sources.empty() && !options.sources.empty())
       std::erase_if(sources, [&](Source* s) {
@@ -111,19 +144,22 @@ Result<std::vector<CaseResult>> run_cases(const Device& device, const std::vecto
     std::vector<Entry> entries = build_all(sources, device.facts(), line, options);
     const bool any = std::any_of(entries.begin(), entries.end(), [](const Entry& e) { return e.kernel != nullptr; });
     if (any) {
-      const Status prepared =
-          bench.prepare(line.problem, device.facts(), {.seed = options.seed, .rotate = options.time});
+      const Status prepared = bench.prepare(
+          line.problem, device.facts(),
+          {.max_memory_bytes = memory_limit(device.facts(), options), .seed = options.seed, .rotate = options.time});
       for (Entry& entry : entries) {
-        if (!entry.kernel) continue;
+        if (!entry.kernel || cancelled(options)) continue;
         if (prepared.ok())
           check(entry, bench, options.seed);
         else
           fail(entry.result, prepared.error().text());
+        entry.decided = true;
       }
       if (options.time && prepared.ok() && line.problem.flops() > 0) time_all(entries, bench, state.clock, options);
     }
     ++done;
     for (Entry& entry : entries) {
+      if (!entry.decided) continue;
       results.push_back(std::move(entry.result));
       if (options.progress) options.progress(results.back(), done, lines.size());
     }

@@ -6,14 +6,19 @@
 
 namespace gemmsmith {
 
+namespace {
+
 // One line a source. Ties are decided for the earlier one; the reference is the last resort.
-std::vector<std::unique_ptr<Source>> make_sources(Target& target) {
-  std::vector<std::unique_ptr<Source>> sources;
-  sources.push_back(make_native_source(target));
-  sources.push_back(make_openblas_source(target.facts()));
-  sources.push_back(make_onednn_source({}));
-  sources.push_back(make_reference_source());
-  return sources;
-}
+using Kernels = std::shared_ptr<KernelCache>;
+constexpr SourceMaker kSources[] = {
+    {"native", [](Target& target, const Kernels& kernels) { return make_native_source(target, {.cache = kernels}); }},
+    {"openblas", [](Target& target, const Kernels&) { return make_openblas_source(target.facts()); }},
+    {"onednn", [](Target&, const Kernels&) { return make_onednn_source({}); }},
+    {"reference", [](Target&, const Kernels&) { return make_reference_source(); }},
+};
+
+}  // namespace
+
+std::span<const SourceMaker> source_makers() { return kSources; }
 
 }  // namespace gemmsmith

@@ -22,6 +22,14 @@ std::string path_of(const std::string& folder, const std::string& key) {
   return concat(folder, "/", hash_hex(key), kSuffix);
 }
 
+Error damage(const std::string& path, const Error& why, bool removed) {
+  return {path,
+          "the kernel file",
+          concat("is damaged (", why.text(), ")"),
+          removed ? "it is removed and the kernel compiled again" : "the kernel is compiled again",
+          {}};
+}
+
 CacheOptions with_files(CacheOptions options) {
   if (!options.files) options.files = system_cache_files();
   return options;
@@ -34,16 +42,23 @@ KernelCache::KernelCache(CacheOptions options) : options_(with_files(std::move(o
 std::vector<std::string> KernelCache::default_folders() {
   const auto set = [](const char* name) { return environment_variable(name).value_or(""); };
   std::vector<std::string> folders;
-  if (const std::string list = set("GEMMSMITH_CACHE"); list == "none") {
-    return folders;
-  } else if (!list.empty()) {
-    for (const std::string_view folder : split(list, ':'))
-      if (!folder.empty()) folders.emplace_back(folder);
+  if (const std::string list = set("GEMMSMITH_CACHE"); !list.empty()) {
+    folders = folders_named(list);
   } else if (const std::string cache = set("XDG_CACHE_HOME"); !cache.empty()) {
     folders = {cache + "/gemmsmith/kernels"};
   } else if (const std::string home = set("HOME"); !home.empty()) {
     folders = {home + "/.cache/gemmsmith/kernels"};
   }
+  return folders;
+}
+
+bool KernelCache::is_off() { return environment_variable("GEMMSMITH_CACHE") == "none"; }
+
+std::vector<std::string> KernelCache::folders_named(std::string_view list) {
+  std::vector<std::string> folders;
+  if (list == "none") return folders;
+  for (const std::string_view folder : split(list, ':'))
+    if (!folder.empty()) folders.emplace_back(folder);
   return folders;
 }
 
@@ -56,6 +71,7 @@ std::optional<CompiledKernel> KernelCache::find(const std::string& key) {
   for (size_t i = 0; i < options_.folders.size() && !found; ++i) found = read(options_.folders[i], key, i == 0);
   const std::lock_guard lock(mutex_);
   ++(found ? counts_.hits : counts_.misses);
+  if (found) counts_.found_bytes += int64_t(found->object.size());
   return found;
 }
 
@@ -70,10 +86,17 @@ std::optional<CompiledKernel> KernelCache::read(const std::string& folder, const
   auto kernel = parse_kernel_file(**bytes, key);
   if (!kernel.ok()) {
     if (writable) (void)files_.remove(path);
+    warn(damage(path, kernel.error(), writable));
     const std::lock_guard lock(mutex_);
     ++counts_.damaged;
     return std::nullopt;
   }
+  if (!*kernel)
+    warn({path,
+          "the kernel file",
+          "is of another format, or of a kernel whose key has the same hash",
+          "it is left alone until a kernel takes its place",
+          {}});
   if (*kernel && writable) files_.touch(path);
   return *std::move(kernel);
 }
@@ -89,6 +112,7 @@ void KernelCache::save(const std::string& key, const CompiledKernel& kernel) {
   {
     const std::lock_guard lock(mutex_);
     ++counts_.saved;
+    counts_.saved_bytes += int64_t(bytes.size());
   }
   evict(int64_t(bytes.size()));
 }
@@ -139,6 +163,33 @@ void KernelCache::warn(Error error) {
     if (std::exchange(warned_, true)) return;
   }
   if (options_.warn) options_.warn(error);
+}
+
+void KernelCache::reject(const std::string& key, const Error& why) {
+  const std::string path = options_.folders.empty() ? std::string("memory") : path_of(options_.folders.front(), key);
+  if (!options_.folders.empty()) (void)files_.remove(path);
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto it = memory_.find(key); it != memory_.end()) {
+      memory_bytes_ -= int64_t(key.size() + it->second.object.size());
+      memory_.erase(it);
+    }
+    --counts_.hits;
+    ++counts_.misses;
+    ++counts_.damaged;
+  }
+  warn(damage(path, why, true));
+}
+
+CacheUsage KernelCache::usage() const {
+  CacheUsage usage;
+  if (options_.folders.empty()) return usage;
+  for (const CacheEntry& entry : files_.list(options_.folders.front())) {
+    if (!entry.name.ends_with(kSuffix)) continue;
+    ++usage.kernels;
+    usage.bytes += entry.bytes;
+  }
+  return usage;
 }
 
 CacheCounts KernelCache::counts() const {

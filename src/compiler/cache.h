@@ -16,6 +16,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compiler/cache_files.h"
@@ -27,16 +28,22 @@ struct CacheOptions {
   // Looked into in this order. The first is written to; the others are read only: a team's, an image's. None: memory.
   std::vector<std::string> folders;
   int64_t max_bytes = int64_t(1) << 29;         // of the first folder; what was used least recently goes first
-  int64_t max_memory_bytes = int64_t(1) << 28;  // of kernels that could not be written
+  int64_t max_memory_bytes = int64_t(1) << 26;  // of kernels that could not be written
   std::function<void(const Error&)> warn;       // called at most once, with the first failure; may be empty
   std::shared_ptr<CacheFiles> files;            // the system's if null
 };
 
 struct CacheCounts {
-  int64_t hits = 0, misses = 0;    // of find()
-  int64_t damaged = 0;             // files that were not used, and removed where that is allowed
-  int64_t saved = 0, unsaved = 0;  // of save(): written to a file; kept in memory alone
-  int64_t evicted = 0;             // files
+  int64_t hits = 0, misses = 0;              // of find()
+  int64_t damaged = 0;                       // files that were not used, and removed where that is allowed
+  int64_t saved = 0, unsaved = 0;            // of save(): written to a file; kept in memory alone
+  int64_t evicted = 0;                       // files
+  int64_t found_bytes = 0, saved_bytes = 0;  // of the objects of hits; of the files that were written
+};
+
+// What is in the first folder, others' kernels too.
+struct CacheUsage {
+  int64_t kernels = 0, bytes = 0;
 };
 
 // May be used by several threads at once, and its folders by several processes.
@@ -46,10 +53,18 @@ class KernelCache {
   // $GEMMSMITH_CACHE, folders separated by colons; else $XDG_CACHE_HOME/gemmsmith/kernels; else
   // ~/.cache/gemmsmith/kernels; none without a home. A value of "none" means none.
   static std::vector<std::string> default_folders();
+  static bool is_off();  // $GEMMSMITH_CACHE is "none"
+  // The folders that a text of that form names.
+  static std::vector<std::string> folders_named(std::string_view list);
 
   std::optional<CompiledKernel> find(const std::string& key);
   void save(const std::string& key, const CompiledKernel&);
+  // A kernel that was found, but cannot be used: it is not counted as a hit but as damage, and is removed where that is
+  // allowed.
+  void reject(const std::string& key, const Error& why);
   CacheCounts counts() const;
+  CacheUsage usage() const;
+  const std::vector<std::string>& folders() const { return options_.folders; }
 
  private:
   std::optional<CompiledKernel> read(const std::string& folder, const std::string& key, bool writable);

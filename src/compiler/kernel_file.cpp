@@ -1,5 +1,7 @@
 #include "compiler/kernel_file.h"
 
+#include <limits>
+
 #include "support/hash.h"
 #include "support/text.h"
 
@@ -7,8 +9,9 @@ namespace gemmsmith {
 namespace {
 
 constexpr std::string_view kMagic = "gskernel";
-constexpr uint64_t kVersion = 1;
+constexpr uint64_t kVersion = 2;
 constexpr size_t kHashDigits = 32;
+constexpr int kMaxInt = std::numeric_limits<int>::max();
 constexpr int kKinds = int(KernelArgument::Kind::scratch) + 1;
 
 void put(std::string& bytes, uint64_t number) {
@@ -31,6 +34,12 @@ class Reader {
     for (size_t byte = 0; byte < eight.size(); ++byte) value |= uint64_t(uint8_t(eight[byte])) << (8 * byte);
     return value;
   }
+  // One from 0 to `limit`.
+  int small(int limit) {
+    const uint64_t value = number();
+    if (value > uint64_t(limit)) fail(concat("has a number ", value, " where ", limit, " is the largest"));
+    return failed() ? 0 : int(value);
+  }
   std::string_view text() { return take(number()); }
   std::string_view take(uint64_t size) {
     if (size > bytes_.size() - at_) fail(concat("ends before the ", size, " bytes that should follow"));
@@ -52,6 +61,52 @@ class Reader {
   std::optional<Error> error_;
 };
 
+void put(std::string& bytes, const GpuLaunch& gpu) {
+  for (const int64_t number :
+       {int64_t(gpu.threads), int64_t(gpu.cluster), gpu.shared_bytes, gpu.tile_rows, gpu.tile_columns,
+        int64_t(gpu.splits), int64_t(gpu.persistent), int64_t(gpu.zeroed_scratch)})
+    put(bytes, uint64_t(number));
+  put(bytes, gpu.rows);
+  put(bytes, gpu.columns);
+}
+
+void put(std::string& bytes, const TensorMapSpec& map) {
+  for (const std::string* text : {&map.operand, &map.rows, &map.columns}) put(bytes, *text);
+  for (const int number : {int(map.batched), int(map.rows_contiguous), int(map.type), map.box_rows, map.box_columns,
+                           map.swizzle_bytes, map.l2_promotion_bytes})
+    put(bytes, uint64_t(int64_t(number)));
+}
+
+GpuLaunch read_launch(Reader& reader) {
+  GpuLaunch gpu;
+  gpu.threads = reader.small(1024);
+  gpu.cluster = reader.small(16);
+  gpu.shared_bytes = reader.small(kMaxInt);
+  gpu.tile_rows = reader.small(kMaxInt);
+  gpu.tile_columns = reader.small(kMaxInt);
+  gpu.splits = reader.small(kMaxInt);
+  gpu.persistent = reader.small(1);
+  gpu.zeroed_scratch = reader.small(1);
+  gpu.rows = reader.text();
+  gpu.columns = reader.text();
+  return gpu;
+}
+
+TensorMapSpec read_tensor_map(Reader& reader) {
+  TensorMapSpec map;
+  map.operand = reader.text();
+  map.rows = reader.text();
+  map.columns = reader.text();
+  map.batched = reader.small(1);
+  map.rows_contiguous = reader.small(1);
+  map.type = static_cast<TmaType>(reader.small(int(TmaType::tf32)));
+  map.box_rows = reader.small(256);
+  map.box_columns = reader.small(256);
+  map.swizzle_bytes = reader.small(128);
+  map.l2_promotion_bytes = reader.small(256);
+  return map;
+}
+
 }  // namespace
 
 std::string print_kernel(const CompiledKernel& kernel) {
@@ -63,6 +118,9 @@ std::string print_kernel(const CompiledKernel& kernel) {
     put(bytes, uint64_t(argument.kind));
     put(bytes, argument.name);
   }
+  put(bytes, kernel.signature.gpu);
+  put(bytes, uint64_t(kernel.signature.tensor_maps.size()));
+  for (const TensorMapSpec& map : kernel.signature.tensor_maps) put(bytes, map);
   put(bytes, kernel.object);
   return bytes;
 }
@@ -79,6 +137,10 @@ Result<CompiledKernel> parse_kernel(std::string_view bytes) {
     if (kind >= uint64_t(kKinds)) reader.fail(concat("has an argument of kind ", kind, ", of ", kKinds));
     kernel.signature.arguments.push_back({KernelArgument::Kind(kind), std::string(reader.text())});
   }
+  kernel.signature.gpu = read_launch(reader);
+  const uint64_t maps = reader.number();
+  for (uint64_t i = 0; i < maps && !reader.failed(); ++i)
+    kernel.signature.tensor_maps.push_back(read_tensor_map(reader));
   kernel.object = reader.text();
   if (reader.left() != 0) reader.fail(concat("is followed by ", reader.left(), " bytes more"));
   if (reader.failed()) return *reader.error();

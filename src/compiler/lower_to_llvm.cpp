@@ -19,11 +19,14 @@
 namespace gemmsmith {
 namespace {
 
-// The first operation outside the LLVM dialect: passes leave alone what they do not know and report success.
-mlir::Operation* first_not_lowered(mlir::Operation* module) {
+// The first operation outside the LLVM dialect and the target's: passes leave alone what they do not know and report
+// success.
+mlir::Operation* first_not_lowered(mlir::Operation* module, llvm::StringRef target_dialect) {
   mlir::Operation* found = nullptr;
   module->walk([&](mlir::Operation* op) {
-    if (op == module || llvm::isa<mlir::LLVM::LLVMDialect>(op->getDialect())) return mlir::WalkResult::advance();
+    if (op == module || llvm::isa<mlir::LLVM::LLVMDialect>(op->getDialect()) ||
+        op->getDialect()->getNamespace() == target_dialect)
+      return mlir::WalkResult::advance();
     found = op;
     return mlir::WalkResult::interrupt();
   });
@@ -32,7 +35,13 @@ mlir::Operation* first_not_lowered(mlir::Operation* module) {
 
 }  // namespace
 
-Status lower_to_llvm(mlir::Operation* module, bool verify) {
+Status verify_module(mlir::Operation* module) {
+  DiagnosticCollector diagnostics(*module->getContext());
+  if (failed(mlir::verify(module))) return diagnostics.error("the staged module", "does not verify");
+  return Done{};
+}
+
+Status lower_to_llvm(mlir::Operation* module, bool verify, const TargetLowering& target) {
   mlir::MLIRContext& context = *module->getContext();
   DiagnosticCollector diagnostics(context);
   if (verify && failed(mlir::verify(module))) return diagnostics.error("the staged module", "does not verify");
@@ -49,9 +58,10 @@ Status lower_to_llvm(mlir::Operation* module, bool verify) {
   passes.addPass(mlir::createConvertControlFlowToLLVMPass());
   passes.addPass(mlir::createUBToLLVMConversionPass());
   passes.addPass(mlir::createReconcileUnrealizedCastsPass());
+  if (target.add_passes) target.add_passes(passes);
   if (failed(passes.run(module))) return diagnostics.error("the staged module", "cannot be lowered to LLVM");
 
-  if (mlir::Operation* op = first_not_lowered(module)) {
+  if (mlir::Operation* op = first_not_lowered(module, target.dialect)) {
     const std::string line = line_of(op->getLoc());
     return Error{line.empty() ? "compiler" : line,
                  "the operation " + op->getName().getStringRef().str(),

@@ -17,6 +17,8 @@ struct MatrixArg {
   Major major = Major::row;  // none: both strides are arguments
   DataType type = DataType::f32;
   bool batched = false;
+  // GPU: the kernel's rows are this matrix's columns. Everything else is said of the matrix as it is.
+  bool transposed = false;
 };
 
 // An operand without strides of its own: dense, row-major; only full ones have one for each member of the batch.

@@ -188,7 +188,7 @@ Range::~Range() {
 // Branches.
 
 void Recording::branch(const Bool& condition, const std::function<void()>& then,
-                       const std::function<void()>& otherwise) {
+                       const std::function<void()>& otherwise, bool isolated) {
   const std::vector<VarBase*> alive = vars;
   const Values before = values();
   Values after[2];
@@ -197,13 +197,15 @@ void Recording::branch(const Bool& condition, const std::function<void()>& then,
   const Location at_loc = loc;
   for (int i : {0, 1}) {
     blocks[i] = open_block(false);
+    if (isolated) roles.push_back(open.size() - 1);
     if (const auto& body = i ? otherwise : then) body();
     if (!error && open.back().block != blocks[i])
       fail(at, {"", "a branch", "was left with a loop inside it open", "", {}});
     if (!error && !still_alive(alive))
       fail(at, {"", "a Var made before this branch", "was destroyed inside it", "", {}});
+    if (isolated) roles.pop_back();
     if (error) return;
-    after[i] = values();
+    after[i] = isolated ? before : values();
     after[i].resize(alive.size());
     for (size_t v = 0; v < alive.size(); ++v)
       for (size_t j = 0; j < before[v].size(); ++j)

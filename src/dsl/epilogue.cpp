@@ -113,12 +113,16 @@ class StepLowering {
 
 void Output::store(const Coord& coordinate, VecArg acc) const {
   const Scope scope("epilogue", acc.at);
-  const int lanes = acc.v.lanes, mode = d_.rank() - 1;
-  const bool identity = !alpha_ && !c_ && epilogue_.is_accumulator();
-  if (identity) return d_.store_along(mode, coordinate, acc);
-  const auto load = [&](const Tensor& t) {
-    return convert({t.load_along(mode, coordinate, lanes, acc.at), acc.at}, Kind::f32);
-  };
+  const int mode = d_.rank() - 1;
+  if (is_conversion()) return d_.store_along(mode, coordinate, acc);
+  const Vec value = evaluate(acc, [&](const Tensor& t) {
+    return convert({t.load_along(mode, coordinate, acc.v.lanes, acc.at), acc.at}, Kind::f32);
+  });
+  d_.store_along(mode, coordinate, {value, acc.at});
+}
+
+Vec Output::evaluate(VecArg acc, const std::function<Vec(const Tensor&)>& load) const {
+  const int lanes = acc.v.lanes;
   std::optional<Vec> x(std::in_place, convert(acc, Kind::f32));
   if (alpha_) x.emplace(VecArg(*x, acc.at) * broadcast({*alpha_, acc.at}, lanes));
   if (c_) x.emplace(fma({broadcast({*beta_, acc.at}, lanes), acc.at}, load(*c_), *x));
@@ -136,7 +140,7 @@ void Output::store(const Coord& coordinate, VecArg acc) const {
                          ? input(step.expr.name())
                          : StepLowering(step.expr, std::move(operands), *x, acc.at).value());
   }
-  d_.store_along(mode, coordinate, {values.back(), acc.at});
+  return values.back();
 }
 
 }  // namespace gemmsmith

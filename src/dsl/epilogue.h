@@ -1,5 +1,6 @@
 // D = epilogue(alpha * acc + beta * C), with D, C and the epilogue's inputs partitioned together.
 #pragma once
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -29,6 +30,9 @@ class Output {
   bool is_plain() const { return plain_; }
   // D = convert(epilogue(alpha * acc + beta * C)) for lanes along D's last mode, masked like D.
   void store(const Coord& at, VecArg acc) const;
+  // The same before it is converted and stored, in f32: `load` gives C and the inputs at the place of the lanes, as f32.
+  bool is_conversion() const { return !alpha_ && !c_ && epilogue_.is_accumulator(); }
+  Vec evaluate(VecArg acc, const std::function<Vec(const Tensor&)>& load) const;
 
  private:
   friend class KernelBuilder;

@@ -19,7 +19,10 @@ struct Kind {
     bf16,
     f32,
     f64,
-    pointer
+    pointer,
+    shared,  // an address in the shared memory of a CTA, 32 bits
+    e4m3,    // 8-bit floats: for memory, conversions and tensor cores
+    e5m2
   };  // index: as wide as the target's Int
   constexpr Kind(Value v) : value(v) {}
   constexpr Kind(DataType type) : value(of(type)) {}
@@ -51,6 +54,8 @@ constexpr int bytes(Kind kind) {
   switch (kind) {
     case Kind::i1:
     case Kind::i8:
+    case Kind::e4m3:
+    case Kind::e5m2:
       return 1;
     case Kind::i16:
     case Kind::f16:
@@ -58,6 +63,7 @@ constexpr int bytes(Kind kind) {
       return 2;
     case Kind::i32:
     case Kind::f32:
+    case Kind::shared:
       return 4;
     default:
       return 8;

@@ -6,6 +6,7 @@
 #include "dsl/recorder.h"
 #include "dsl/vec.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -63,7 +64,8 @@ Value as_vector(Recording& r, const Vec& v) {
 }  // namespace
 
 std::string print(Kind kind) {
-  static const char* const names[] = {"i1", "i8", "i16", "i32", "index", "i64", "f16", "bf16", "f32", "f64", "pointer"};
+  static const char* const names[] = {"i1",  "i8",   "i16", "i32", "index",   "i64",    "f16",
+                                      "bf16", "f32", "f64", "pointer", "shared", "e4m3", "e5m2"};
   return names[kind];
 }
 
@@ -199,6 +201,22 @@ Vec round_to_bf16(const Vec& x) {
   const Vec result = select(is_nan, Vec(quiet), Vec(kept));
   return Vec(r.pure_to<arith::TruncIOp>(Kind::bf16, n, r.get(result)));
 }
+// cvt.rn.bf16x2.f32, which rounds two at a time.
+Vec pairs_to_bf16(const Vec& x) {
+  Recording& r = recording();
+  std::vector<Vec> words;
+  const Vec nothing = like(extract(x, 0), 0);
+  for (int i = 0; i < x.lanes; i += 2) {
+    const Value low = r.get(extract(x, i)), high = r.get(i + 1 < x.lanes ? extract(x, i + 1) : nothing);
+    words.push_back(Vec(r.numbered(key_of<NVVM::ConvertF32x2ToBF16x2Op>(Kind::i32, 1, 0, {low, high}), [&]() -> Value {
+      const Type pair = VectorType::get({2}, r.b.getBF16Type());
+      Value v = NVVM::ConvertF32x2ToBF16x2Op::create(r.b, r.loc, pair, high, low, Value(), NVVM::FPRoundingMode::RN);
+      return LLVM::BitcastOp::create(r.b, r.loc, r.b.getI32Type(), v);
+    })));
+  }
+  const Vec all = bitcast(words.size() == 1 ? words[0] : join(words), Kind::bf16);
+  return all.lanes == x.lanes ? all : extract(all, 0);
+}
 // To the nearest integer, ties to even, saturated; NaN is 0.
 Vec round_to_integer(const Vec& x, Kind to) {
   Recording& r = recording();
@@ -238,6 +256,7 @@ Vec convert(VecArg x, Kind to) {
       return Vec(r.pure_to<arith::ExtFOp>(to, n, r.get(x.v)));
     if ((from == Kind::f32 && to == Kind::f16) || (from == Kind::f64 && to == Kind::f32))
       return Vec(r.pure_to<arith::TruncFOp>(to, n, r.get(x.v)));
+    if (from == Kind::f32 && to == Kind::bf16 && r.gpu()) return pairs_to_bf16(x.v);
     if (from == Kind::f32 && to == Kind::bf16)
       return op::has_feature("avx512_bf16") ? truncate_to_bf16(x.v) : round_to_bf16(x.v);
     if (from == Kind::i8 && to == Kind::i32) return Vec(r.pure_to<arith::ExtSIOp>(to, n, r.get(x.v)));
@@ -372,6 +391,11 @@ Vec reduce_add(VecArg x) {
 Scalar op::advance(const Scalar& pointer, const Offset& offset) {
   if (offset.constant() == 0) return pointer;
   Recording& r = recording();
+  if (pointer.kind == Kind::shared) {  // 32 bits are enough, and their sums are cheaper
+    const Value step = offset.constant() ? r.constant(Kind::i32, 1, *offset.constant(), 0)
+                                         : r.get(r.pure_to<arith::TruncIOp>(Kind::i32, 1, r.get(offset)));
+    return r.pure<arith::AddIOp>(Kind::shared, 1, r.get(pointer), step);
+  }
   const auto flags = LLVM::GEPNoWrapFlags::inbounds;
   const Value base = r.get(pointer);
   if (const auto n = offset.constant(); n && *n == int32_t(*n))
@@ -404,11 +428,20 @@ Scalar op::mask(Int exist, int lanes) {
   });
 }
 
+Value Recording::pointer_value(const Scalar& p) {
+  if (p.kind != Kind::shared) return get(p);
+  const Value address = get(p);
+  if (error) return {};
+  return get(numbered(key_of<LLVM::IntToPtrOp>(Kind::pointer, 1, 3, {address}), [&]() -> Value {
+    return LLVM::IntToPtrOp::create(b, loc, LLVM::LLVMPointerType::get(b.getContext(), 3), address);
+  }));
+}
+
 // Loads between two stores, in one block, are the same.
 Vec op::load(const Scalar& pointer, Kind kind, int lanes, const std::optional<Scalar>& mask, int alignment) {
   Recording& r = recording();
-  const unsigned align = unsigned(alignment ? alignment : bytes(kind));
-  const Value from = r.get(pointer);
+  const unsigned align = unsigned(alignment ? alignment : r.gpu() ? bytes(kind) * lanes : bytes(kind));
+  const Value from = r.pointer_value(pointer);
   if (!mask)
     return Vec(r.numbered(
         key_of<LLVM::LoadOp>(kind, lanes, r.stores, {from}),
@@ -428,8 +461,8 @@ Vec op::load(const Scalar& pointer, Kind kind, int lanes, const std::optional<Sc
 
 void op::store(const Scalar& pointer, const Vec& x, const std::optional<Scalar>& mask, int alignment) {
   Recording& r = recording();
-  const unsigned align = unsigned(alignment ? alignment : bytes(x.kind));
-  const Value to = r.get(pointer), v = mask ? as_vector(r, x) : r.get(x), which = mask ? r.get(*mask) : Value();
+  const unsigned align = unsigned(alignment ? alignment : r.gpu() ? bytes(x.kind) * x.lanes : bytes(x.kind));
+  const Value to = r.pointer_value(pointer), v = mask ? as_vector(r, x) : r.get(x), which = mask ? r.get(*mask) : Value();
   if (r.error) return;
   ++r.stores;
   if (mask)

@@ -10,6 +10,8 @@
 
 namespace gemmsmith {
 
+enum class Machine : uint8_t { cpu, gpu };
+
 // What a kernel is recorded for.
 struct RecordOptions {
   int vector_bytes = 64;                   // of a vector register
@@ -18,9 +20,12 @@ struct RecordOptions {
   // Indices that are trusted otherwise (of slices and tiles, and where an access is not masked) are compared with the
   // extent; one outside calls `void gs_bounds_trap(int64_t line)` with the author's line. For tests.
   bool check_bounds = false;
+  // A GPU's kernel is a function of its parameters, not of an array of them; its memory is in address spaces, vectors in
+  // memory are aligned to their size, and there are no masked accesses.
+  Machine machine = Machine::cpu;
 };
 
-// The recording of one kernel, a function void(const int64_t* arguments). There is one per thread at a time, and staged
+// The recording of one kernel: on a CPU, a function void(const int64_t* arguments). There is one per thread at a time, and staged
 // operators find it by themselves.
 struct Recording;
 class Recorder {
@@ -57,7 +62,7 @@ void set_late_offset(const Offset&, int64_t n);
 
 Scalar advance(const Scalar& pointer, const Offset& bytes);
 Scalar mask(Int lanes_that_exist, int lanes);  // may be negative: none
-// `alignment` 0: the element's size.
+// `alignment` 0: the element's size, or on a GPU the vector's.
 Vec load(const Scalar& pointer, Kind, int lanes, const std::optional<Scalar>& mask, int alignment = 0);
 void store(const Scalar& pointer, const Vec&, const std::optional<Scalar>& mask, int alignment = 0);
 void prefetch(const Scalar& pointer);

@@ -49,11 +49,12 @@ Recording::Recording(MLIRContext* context, const std::string& name, const Record
     : b(context), options(options), where(at), loc(location(at)) {
   i64 = b.getI64Type();
   index_type = b.getIntegerType(unsigned(options.index_bits));
-  pointer = LLVM::LLVMPointerType::get(context, 0);
+  pointer = LLVM::LLVMPointerType::get(context, gpu() ? 1 : 0);
   module = ModuleOp::create(loc);
   b.setInsertionPointToStart(module.getBody());
   auto none = LLVM::LLVMVoidType::get(context);
-  function = LLVM::LLVMFuncOp::create(b, loc, name, LLVM::LLVMFunctionType::get(none, {pointer}));
+  const SmallVector<Type> parameters(gpu() ? 0 : 1, pointer);
+  function = LLVM::LLVMFuncOp::create(b, loc, name, LLVM::LLVMFunctionType::get(none, parameters));
   Block* entry = function.addEntryBlock(b);
   b.setInsertionPointToEnd(entry);
   open.push_back({entry, 0, {}, {}});
@@ -83,12 +84,15 @@ Type Recording::type_of(Kind kind, int lanes) {
       t = b.getI1Type();
       break;
     case Kind::i8:
+    case Kind::e4m3:
+    case Kind::e5m2:
       t = b.getI8Type();
       break;
     case Kind::i16:
       t = b.getI16Type();
       break;
     case Kind::i32:
+    case Kind::shared:
       t = b.getI32Type();
       break;
     case Kind::index:
@@ -201,11 +205,31 @@ Recorder::~Recorder() {
   current = nullptr;
   delete recording_;
 }
+namespace {
+// Of a GPU's entry point: its parameters are known only now.
+void set_kernel_attributes(Recording& r, const KernelSignature& signature) {
+  Builder& b = r.b;
+  r.function.setFunctionType(LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()),
+                                                         llvm::to_vector(r.function.getBody().front().getArgumentTypes())));
+  r.function->setAttr("nvvm.kernel", b.getUnitAttr());
+  r.function->setAttr("nvvm.reqntid", b.getDenseI32ArrayAttr({signature.gpu.threads, 1, 1}));
+  r.function->setAttr("nvvm.minctasm", b.getI32IntegerAttr(1));  // else ptxas may ignore setmaxnreg (C7508)
+  if (signature.gpu.cluster > 1)
+    r.function->setAttr("nvvm.cluster_dim", b.getDenseI32ArrayAttr({signature.gpu.cluster, 1, 1}));
+  for (unsigned i = 0; i < unsigned(r.tensor_maps); ++i) {
+    r.function.setArgAttr(i, "llvm.byval", TypeAttr::get(LLVM::LLVMArrayType::get(b.getI8Type(), 128)));
+    r.function.setArgAttr(i, "llvm.align", b.getI64IntegerAttr(64));
+    r.function.setArgAttr(i, "nvvm.grid_constant", b.getUnitAttr());
+  }
+}
+}  // namespace
+
 Result<KernelIr> Recorder::finish(KernelSignature signature) {
   Recording& r = *recording_;
   if (r.error) return *r.error;
   GS_ASSERT(r.open.size() == 1 && r.detached.empty(), "every loop and branch has been closed");
   LLVM::ReturnOp::create(r.b, r.loc, ValueRange{});
+  if (r.gpu()) set_kernel_attributes(r, signature);
   const std::string name = r.function.getName().str();
   void* module = r.module.getOperation();
   r.module = {};
@@ -399,6 +423,7 @@ Offset swizzled(Offset n, int64_t mask) {
 namespace {
 // Arguments are loaded at the entry of the kernel, in order, whatever is being recorded where one is first asked for.
 Value argument(Recording& r, Type type) {
+  if (r.gpu()) return r.open.front().block->addArgument(type, r.loc);
   OpBuilder at(r.b.getContext());
   Block* entry = r.open.front().block;
   if (r.last_argument)
@@ -415,7 +440,10 @@ Value argument(Recording& r, Type type) {
 template <class Op>
 Value convert_argument(Recording& r, Type type, Value v) {
   OpBuilder at(r.b.getContext());
-  at.setInsertionPointAfter(v.getDefiningOp());
+  if (Operation* made_by = v.getDefiningOp())
+    at.setInsertionPointAfter(made_by);
+  else
+    at.setInsertionPointToStart(r.open.front().block);
   Value converted = Op::create(at, r.loc, type, v);
   r.last_argument = converted.getDefiningOp();
   return converted;

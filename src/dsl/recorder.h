@@ -44,7 +44,8 @@ struct Recording {
   mlir::ModuleOp module;
   mlir::LLVM::LLVMFuncOp function;
   mlir::Operation* last_argument = nullptr;
-  int arguments = 0, parts = 0;
+  int arguments = 0, parts = 0, tensor_maps = 0;
+  bool gpu() const { return options.machine == Machine::gpu; }
   std::optional<Error> error;
 
   // Blocks that are being recorded, outermost first. All but the first are detached until their loop or branch is made.
@@ -72,7 +73,10 @@ struct Recording {
   Scalar open_loop(bool parallel);  // its index
   void close_loop(Int lo, Int hi, Int step, const Where&);
   void close_parallel(Int count, const Where&);
-  void branch(const Bool& condition, const std::function<void()>& then, const std::function<void()>& otherwise);
+  // Isolated branches keep their assignments to themselves: roles.
+  void branch(const Bool& condition, const std::function<void()>& then, const std::function<void()>& otherwise,
+              bool isolated = false);
+  std::vector<size_t> roles;  // indices in `open` of the isolated branches
   bool loop_can_close(const Frame&, const Where&);
   mlir::LLVM::LLVMFuncOp declare(const char* name,
                                  mlir::ArrayRef<mlir::Type> parameters);  // a C function without result
@@ -90,6 +94,7 @@ struct Recording {
   mlir::Type type_of(const Scalar& x) { return type_of(x.kind, x.lanes); }
   mlir::Location location(const Where&);
   mlir::Value get(const Scalar&);  // null after a failure
+  mlir::Value pointer_value(const Scalar&);  // an address in shared memory becomes a pointer
   mlir::Value constant(Kind, int lanes, int64_t integer, double real);
   Scalar placeholder(Kind kind, int lanes) { return {kind, lanes, nullptr, 0, 0}; }
   Scalar wrap(Kind kind, int lanes, mlir::Value v) { return {kind, lanes, v.getAsOpaquePointer(), 0, 0}; }

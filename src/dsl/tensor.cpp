@@ -26,6 +26,8 @@ bool Tensor::contiguous(int mode) const {
   return !leaves.empty() && leaves.front().stride.constant() == bytes(element_);
 }
 
+Scalar Tensor::pointer() const { return op::advance(pointer_, linear_); }
+
 bool Tensor::is_static() const {
   for (int m = 0; m < rank(); ++m)
     if (!extent(m).constant()) return false;
@@ -175,6 +177,16 @@ Tensor Tensor::exactly(const Coord& shape, Where at) const {
       return *this;
     }
     modes.push_back(as_it_is ? layout_.modes[m] : BasicMode<Int>{{shape[m], leaves[0].stride}});
+  }
+  return moved({}, std::move(modes));
+}
+
+Tensor Tensor::unmasked() const {
+  constexpr int64_t kEverything = int64_t(1) << 30;
+  std::vector<BasicMode<Int>> modes;
+  for (const BasicMode<Int>& mode : layout_.modes) {
+    const auto leaves = mode.leaves();
+    modes.push_back(leaves.size() == 1 ? BasicMode<Int>{{kEverything, leaves[0].stride}} : mode);
   }
   return moved({}, std::move(modes));
 }

@@ -36,6 +36,7 @@ class Tensor {
   Int extent(int mode) const { return layout_.extent(mode); }
   bool contiguous(int mode) const;                  // its first leaf steps from element to element
   const Offset& linear() const { return linear_; }  // known bytes from the pointer; if swizzled, all
+  Scalar pointer() const;                           // of its first element; not of swizzled tensors
   bool is_static() const;                           // all extents are known: no masks
   std::optional<Layout> static_layout() const;      // if everything is known
 
@@ -46,6 +47,8 @@ class Tensor {
   Tensor transposed(Where at = Where::current()) const;                   // the last two modes change places
   Tensor exactly(const Coord& shape, Where at = Where::current()) const;  // the same memory, known to be this large
   Bool is_exactly(const Coord& shape, Where at = Where::current()) const;
+  // The same memory where the author answers for every coordinate: no access is masked.
+  Tensor unmasked() const;
   // The same bytes as elements of another size: bf16 pairs as i32. The contiguous mode's extent changes; what does not
   // come out even (extents, strides, the position in the tensor) is refused.
   Tensor recast(Kind, Where at = Where::current()) const;

@@ -2,10 +2,12 @@
 
 #include <utility>
 
+#include "ir/hw.h"
 #include "llvm/Support/raw_ostream.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
@@ -18,7 +20,7 @@ namespace gemmsmith {
 IrContext::IrContext() : context_(std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED)) {
   context_->loadDialect<mlir::arith::ArithDialect, mlir::scf::SCFDialect, mlir::cf::ControlFlowDialect,
                         mlir::LLVM::LLVMDialect, mlir::vector::VectorDialect, mlir::math::MathDialect,
-                        mlir::ub::UBDialect>();
+                        mlir::ub::UBDialect, mlir::NVVM::NVVMDialect, hw::HwDialect>();
 }
 IrContext::~IrContext() = default;
 

@@ -34,7 +34,8 @@ class KernelIr {
   KernelIr& operator=(KernelIr&&) noexcept;
 
   void* operation() const { return module_; }        // an mlir::Operation*, the module
-  const std::string& name() const { return name_; }  // of the entry function: void(const int64_t* arguments)
+  // Of the entry function: on a CPU void(const int64_t* arguments), on a GPU one of its maps and words.
+  const std::string& name() const { return name_; }
   const KernelSignature& signature() const { return signature_; }
   std::string print(bool locations = false) const;
 

@@ -25,12 +25,30 @@ std::string place(const GemmProblem& p, int64_t batch, int64_t row, int64_t colu
 
 }  // namespace
 
+namespace {
+
+double output_elements(const GemmProblem& p) { return double(p.batch) * double(p.m) * double(p.n); }
+
+bool compares_all(const GemmProblem& p, const CheckOptions& options) {
+  // An element without products costs about as much as 16 of them.
+  return output_elements(p) * double(std::max<int64_t>(p.k, 16)) <= options.all_up_to_products &&
+         output_elements(p) <= double(options.max_elements);
+}
+
+constexpr int64_t kBytesOfElement = 96;  // of Expected, and what a vector keeps free
+
+}  // namespace
+
+int64_t check_bytes(const GemmProblem& p, const CheckOptions& options) {
+  const double elements = compares_all(p, options) ? output_elements(p) : double(options.max_samples);
+  return int64_t(std::min(elements, output_elements(p))) * kBytesOfElement;
+}
+
 Check::Check(const GemmProblem& p, const GemmArguments& args, const CheckOptions& options)
     : p_(p), reference_(p, args) {
-  const double elements = double(p.batch) * double(p.m) * double(p.n);
-  if (elements == 0) return;
-  // An element without products costs about as much as 16 of them.
-  all_ = elements * double(std::max<int64_t>(p.k, 16)) <= options.all_up_to_products;
+  static_assert(sizeof(Expected) <= kBytesOfElement);
+  if (output_elements(p) == 0) return;
+  all_ = compares_all(p, options);
   if (all_)
     expect_all();
   else

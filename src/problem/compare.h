@@ -19,7 +19,11 @@ struct CheckOptions {
   double sample_products = 1 << 24;     // otherwise as many elements as need so many products of a and b ...
   int64_t min_samples = 256;            // ... and at least so many
   int64_t max_samples = 1 << 16;
+  int64_t max_elements = 1 << 22;  // compared at all: what is right is kept for each of them, some 0.4 GB of this many
 };
+
+// The most that a Check keeps, for budgets of memory.
+int64_t check_bytes(const GemmProblem&, const CheckOptions& = {});
 
 // The right results of a problem at chosen places, computed once for one filling of its operands and compared with the
 // output of each kernel that runs on them. Does not read D until compare().

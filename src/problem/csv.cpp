@@ -129,6 +129,7 @@ class Table {
                    {},
                    {}};
     NamedProblem named;
+    named.line = record.line;
     if (const auto at = column({"name", "op"})) named.name = record.fields[*at];
     GS_TRY(named.count, size(record, {"count", "calls"}, 1, 1));
     GemmProblem& p = named.problem;

@@ -78,8 +78,8 @@ int64_t operand_bytes(const GemmProblem& p) {
   return total;
 }
 
-Result<const char*> Operands::add(std::string name, int64_t elements, DataType type, const OperandOptions& options) {
-  auto memory = AlignedBuffer::allocate(elements * bytes_of(type), {options.alignment_bytes, options.guard_bytes});
+Result<const char*> Operands::add(std::string name, int64_t elements, DataType type, const Place& place) {
+  auto memory = place(name, elements * bytes_of(type));
   if (!memory.ok()) return std::move(memory).error().note(concat("for operand ", name));
   buffers_.push_back({std::move(name), std::move(memory).value()});
   bytes_ += buffers_.back().memory.size_bytes();
@@ -87,6 +87,12 @@ Result<const char*> Operands::add(std::string name, int64_t elements, DataType t
 }
 
 Result<Operands> Operands::create(const GemmProblem& p, uint64_t seed, const OperandOptions& options) {
+  return create(p, seed, [&](const std::string&, int64_t bytes) {
+    return AlignedBuffer::allocate(bytes, {options.alignment_bytes, options.guard_bytes});
+  });
+}
+
+Result<Operands> Operands::create(const GemmProblem& p, uint64_t seed, const Place& place) {
   GS_CHECK(p.validate());
   Operands operands(p);
   const void** pointers[] = {&operands.arguments_.a, &operands.arguments_.b, &operands.arguments_.c};
@@ -96,7 +102,7 @@ Result<Operands> Operands::create(const GemmProblem& p, uint64_t seed, const Ope
     const bool unused =
         o.name == 'c' && !p.reads_c();  // C keeps a buffer of nothing: a kernel that reads it reads a guard band
     const int64_t elements = unused ? 0 : span_elements(o, p.batch);
-    GS_TRY(const char* memory, operands.add(std::string(1, o.name), elements, o.spec->type, options));
+    GS_TRY(const char* memory, operands.add(std::string(1, o.name), elements, o.spec->type, place));
     // Element (0,0) lies where the negative strides leave off.
     const int64_t origin = elements > 0 ? -span_of(o, p.batch).low * bytes_of(o.spec->type) : 0;
     if (i < 3)
@@ -105,7 +111,7 @@ Result<Operands> Operands::create(const GemmProblem& p, uint64_t seed, const Ope
       operands.arguments_.d = const_cast<char*>(memory) + origin;
   }
   for (const InputSpec& input : p.inputs) {
-    GS_TRY(const char* memory, operands.add(input.name, elements_of(input, p), input.type, options));
+    GS_TRY(const char* memory, operands.add(input.name, elements_of(input, p), input.type, place));
     operands.arguments_.inputs.push_back(memory);
   }
   operands.fill(seed);

@@ -1,6 +1,7 @@
 // Memory for a problem: operands of random values between guard bands, and an output whose every byte is accounted for.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +24,9 @@ class Operands {
  public:
   // Of a valid problem. Filled with fill(seed) and poison_output(). An error if there is not enough memory.
   static Result<Operands> create(const GemmProblem&, uint64_t seed, const OperandOptions& = {4096, 64});
+  // In memory that `place` gives for each operand, by name (a, b, c, d, then the inputs) and bytes, with guard bands.
+  using Place = std::function<Result<AlignedBuffer>(const std::string& name, int64_t bytes)>;
+  static Result<Operands> create(const GemmProblem&, uint64_t seed, const Place& place);
 
   // New values: floats are normal with variance 1 (never all zero: data decides power and clock), i8 takes all of its
   // range, i32 is from -1000 to 1000. Gaps between rows of A, B and C hold NaN (integers: random), so that a kernel
@@ -46,7 +50,7 @@ class Operands {
     AlignedBuffer memory;
   };
   explicit Operands(const GemmProblem& problem) : problem_(problem) {}
-  Result<const char*> add(std::string name, int64_t elements, DataType, const OperandOptions&);
+  Result<const char*> add(std::string name, int64_t elements, DataType, const Place&);
   std::optional<int64_t> damaged_gap() const;
 
   GemmProblem problem_;

@@ -37,23 +37,39 @@ Result<AlignedBuffer> AlignedBuffer::allocate(int64_t bytes, const Options& opti
   if (huge_pages) ::madvise(buffer.allocation_, size_t(total), MADV_HUGEPAGE);  // a wish: failure costs only speed
   buffer.data_ = buffer.allocation_ + front;
   buffer.size_bytes_ = bytes;
-  buffer.guard_bytes_ = front;
-  std::fill_n(reinterpret_cast<unsigned char*>(buffer.allocation_), front, kGuardByte);
-  std::fill_n(reinterpret_cast<unsigned char*>(buffer.data_) + bytes, front, kGuardByte);
+  buffer.guard_before_ = buffer.guard_after_ = front;
+  buffer.fill_guards();
   return buffer;
+}
+
+AlignedBuffer AlignedBuffer::within(char* data, int64_t bytes, int64_t guard_before_bytes, int64_t guard_after_bytes) {
+  AlignedBuffer buffer;
+  buffer.data_ = data;
+  buffer.size_bytes_ = bytes;
+  buffer.guard_before_ = guard_before_bytes;
+  buffer.guard_after_ = guard_after_bytes;
+  buffer.fill_guards();
+  return buffer;
+}
+
+void AlignedBuffer::fill_guards() {
+  std::fill_n(reinterpret_cast<unsigned char*>(data_) - guard_before_, guard_before_, kGuardByte);
+  std::fill_n(reinterpret_cast<unsigned char*>(data_) + size_bytes_, guard_after_, kGuardByte);
 }
 
 AlignedBuffer::AlignedBuffer(AlignedBuffer&& other) noexcept
     : allocation_(std::exchange(other.allocation_, nullptr)),
       data_(std::exchange(other.data_, nullptr)),
       size_bytes_(std::exchange(other.size_bytes_, 0)),
-      guard_bytes_(std::exchange(other.guard_bytes_, 0)) {}
+      guard_before_(std::exchange(other.guard_before_, 0)),
+      guard_after_(std::exchange(other.guard_after_, 0)) {}
 
 AlignedBuffer& AlignedBuffer::operator=(AlignedBuffer&& other) noexcept {
   std::swap(allocation_, other.allocation_);
   std::swap(data_, other.data_);
   std::swap(size_bytes_, other.size_bytes_);
-  std::swap(guard_bytes_, other.guard_bytes_);
+  std::swap(guard_before_, other.guard_before_);
+  std::swap(guard_after_, other.guard_after_);
   return *this;
 }
 
@@ -61,9 +77,9 @@ AlignedBuffer::~AlignedBuffer() { std::free(allocation_); }
 
 std::optional<int64_t> AlignedBuffer::overwritten_guard() const {
   const auto guard_byte = [&](int64_t offset) { return static_cast<unsigned char>(data_[offset]) == kGuardByte; };
-  for (int64_t i = 1; i <= guard_bytes_; ++i)
+  for (int64_t i = 1; i <= guard_before_; ++i)
     if (!guard_byte(-i)) return -i;
-  for (int64_t i = 0; i < guard_bytes_; ++i)
+  for (int64_t i = 0; i < guard_after_; ++i)
     if (!guard_byte(size_bytes_ + i)) return size_bytes_ + i;
   return std::nullopt;
 }

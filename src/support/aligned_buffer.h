@@ -17,6 +17,8 @@ class AlignedBuffer {
   AlignedBuffer() = default;  // empty
   // An error if there is not enough memory.
   static Result<AlignedBuffer> allocate(int64_t bytes, const Options& = {64, 0});
+  // Memory that somebody else owns and that has to outlive it, with guard bands before and after it.
+  static AlignedBuffer within(char* data, int64_t bytes, int64_t guard_before_bytes, int64_t guard_after_bytes);
 
   AlignedBuffer(AlignedBuffer&&) noexcept;
   AlignedBuffer& operator=(AlignedBuffer&&) noexcept;
@@ -31,7 +33,8 @@ class AlignedBuffer {
  private:
   char* allocation_ = nullptr;
   char* data_ = nullptr;
-  int64_t size_bytes_ = 0, guard_bytes_ = 0;
+  void fill_guards();
+  int64_t size_bytes_ = 0, guard_before_ = 0, guard_after_ = 0;
 };
 
 }  // namespace gemmsmith

@@ -39,6 +39,7 @@ GemmClass class_of(const GemmProblem& p) {
   c.b = operand_class(p.b, p.k, p.n);
   c.c = operand_class(p.c, p.m, p.n);
   c.d = operand_class(p.d, p.m, p.n);
+  if (p.k == 0) c.a.major = Major::row, c.b.major = Major::column;  // empty: whatever every kernel takes
   c.acc = p.acc;
   c.scaled = p.alpha != 1;
   c.reads_c = p.reads_c();

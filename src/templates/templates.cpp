@@ -1,4 +1,5 @@
 #include "dsl/builder.h"
+#include "dsl/hopper.h"
 #include "templates/template.h"
 
 namespace gemmsmith {
@@ -7,7 +8,10 @@ namespace gemmsmith {
 #define GS_TEMPLATES(TEMPLATE) \
   TEMPLATE(gemv)               \
   TEMPLATE(gemm_streaming)     \
-  TEMPLATE(gemm_packed)
+  TEMPLATE(gemm_packed)        \
+  TEMPLATE(gemm_warp_specialized) \
+  TEMPLATE(gemm_ping_pong)     \
+  TEMPLATE(gemm_split_k_cluster)
 
 #define TEMPLATE(name) KernelTemplate name();
 GS_TEMPLATES(TEMPLATE)
@@ -24,6 +28,19 @@ const KernelTemplate* template_named(std::string_view name) {
   for (const KernelTemplate& t : templates())
     if (t.name == name) return &t;
   return nullptr;
+}
+
+StageFunction stage_function(const std::string& name, std::function<void(KernelBuilder&)> stage) {
+  return [=](IrContext& context, const DeviceFacts& device, const StageOptions& options) {
+    RecordOptions record_options;
+    record_options.vector_bytes = device.vector_bytes;
+    record_options.features = device.features;
+    record_options.check_bounds = options.check_bounds;
+    return record(context, name, record_options, stage);
+  };
+}
+StageFunction stage_function(const std::string& name, std::function<void(GpuBuilder&)> stage) {
+  return [=](IrContext& context, const DeviceFacts&, const StageOptions&) { return record_gpu(context, name, stage); };
 }
 
 namespace {
@@ -47,12 +64,8 @@ Result<Chosen> choose(std::string_view candidate) {
 Result<KernelIr> stage_kernel(IrContext& context, std::string_view candidate, const GemmProblem& p,
                               const DeviceFacts& device, const StageOptions& options) {
   GS_TRY(const Chosen chosen, choose(candidate));
-  GS_TRY(const auto stage, chosen.kernel->stage(chosen.config, p, device));
-  RecordOptions record_options;
-  record_options.vector_bytes = device.vector_bytes;
-  record_options.features = device.features;
-  record_options.check_bounds = options.check_bounds;
-  return record(context, chosen.kernel->name, record_options, stage);
+  GS_TRY(const StageFunction stage, chosen.kernel->stage(chosen.config, p, device));
+  return stage(context, device, options);
 }
 
 Status check_candidate(std::string_view candidate, const GemmProblem& p, const DeviceFacts& device) {

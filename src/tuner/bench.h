@@ -1,10 +1,13 @@
 // How a kernel is run, timed and checked on a device. The search knows devices only through this.
 #pragma once
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 
 #include "gemmsmith/measure.h"
 #include "sources/source.h"
+#include "tuner/builder.h"
 
 namespace gemmsmith {
 
@@ -17,6 +20,9 @@ struct BenchOptions {
 class Bench {
  public:
   virtual ~Bench() = default;
+  // Builds what this bench runs: in this process, by threads as many as the device has, unless it says otherwise. Begins
+  // a problem, before prepare(); both arguments have to outlive the builder, and the kernels must not outlive the bench.
+  virtual std::unique_ptr<WaveBuilder> make_builder(const GemmProblem&, const DeviceFacts&);
   // Operands for a problem; those of the last one are gone. Errors: they do not fit into max_memory_bytes.
   virtual Status prepare(const GemmProblem&, const DeviceFacts&, const BenchOptions&) = 0;
   // Mean time of a call over `repeats` calls in a row, in us. Errors: the kernel's.
@@ -29,6 +35,15 @@ class Bench {
   virtual bool disturbed_by_builds() const = 0;
   // What the samples stand for, for the report: "operands cold: 12 copies, 805 MB".
   virtual std::string conditions() const = 0;
+  // The memory plan, for the report.
+  virtual std::string memory() const { return {}; }
+  // What keeps kernels from harming the tuning: "worker process", or why there is none.
+  virtual std::string isolation() const { return {}; }
+  // What a candidate did that was worse than an error: it ended its process, or wrote out of bounds. Nothing if it has
+  // not. It may turn out long after its last call, when another kernel stumbles over what it wrote.
+  virtual std::optional<std::string> fault_of(const Candidate&) const { return std::nullopt; }
+  // CPU time so far of this process and of all that kernels ran in.
+  virtual double cpu_seconds() const;
 };
 
 }  // namespace gemmsmith

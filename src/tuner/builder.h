@@ -1,4 +1,4 @@
-// Builds kernels on threads of its own, a wave at a time, while the tuning thread does something else.
+// Builds kernels a wave at a time.
 #pragma once
 #include <condition_variable>
 #include <functional>
@@ -25,20 +25,28 @@ struct BuildResult {
   bool skipped = false;  // `stop` said so before it was begun
 };
 
-// The threads live as long as the builder: compilers keep contexts that are costly to make in thread-local memory.
-class Builder {
+// Builds kernels while whoever asked for them does something else.
+class WaveBuilder {
  public:
-  // Problem and device have to outlive the builder.
-  Builder(const GemmProblem& problem, const DeviceFacts& device, int threads);
-  ~Builder();  // waits for the kernels that are being built; what was not begun is not
-
+  virtual ~WaveBuilder() = default;
   // Begins a wave; only after the last one was taken. A job is skipped once `stop` says so (asked by several threads at
   // once): a compiler cannot be interrupted, so a wave ends at the latest when each thread has finished the kernel that
   // it is at.
-  void start(std::vector<BuildJob> jobs, std::function<bool()> stop);
+  virtual void start(std::vector<BuildJob> jobs, std::function<bool()> stop) = 0;
   // Waits for the end of the wave; no build runs after it. Results are in the order of the jobs, whatever order they
   // ended in.
-  std::vector<BuildResult> take();
+  virtual std::vector<BuildResult> take() = 0;
+};
+
+// In this process. The threads live as long as the builder: compilers keep contexts that are costly to make in thread-local memory.
+class Builder final : public WaveBuilder {
+ public:
+  // Problem and device have to outlive the builder.
+  Builder(const GemmProblem& problem, const DeviceFacts& device, int threads);
+  ~Builder() override;  // waits for the kernels that are being built; what was not begun is not
+
+  void start(std::vector<BuildJob> jobs, std::function<bool()> stop) override;
+  std::vector<BuildResult> take() override;
 
  private:
   void work(std::stop_token);

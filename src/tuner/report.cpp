@@ -21,6 +21,10 @@ std::string_view name_of(CandidateState state) {
       return "failed";
     case CandidateState::wrong:
       return "wrong";
+    case CandidateState::crashed:
+      return "crashed";
+    case CandidateState::quarantined:
+      return "quarantined";
     case CandidateState::not_reached:
       return "not_reached";
   }
@@ -29,7 +33,8 @@ std::string_view name_of(CandidateState state) {
 
 std::optional<CandidateState> candidate_state_named(std::string_view name) {
   using enum CandidateState;
-  for (const CandidateState state : {won, measured, eliminated, dropped, failed, wrong, not_reached})
+  for (const CandidateState state :
+       {won, measured, eliminated, dropped, failed, crashed, quarantined, wrong, not_reached})
     if (name_of(state) == name) return state;
   return std::nullopt;
 }
@@ -41,8 +46,8 @@ const CandidateReport* TuneReport::best_of(const std::string& source) const {
   };
   const CandidateReport* best = nullptr;
   for (const CandidateReport& c : candidates) {
-    if (c.source != source || !c.timing || !c.accuracy || !c.accuracy->passed || c.state == CandidateState::failed)
-      continue;
+    const bool out = c.state == CandidateState::failed || c.state == CandidateState::crashed;
+    if (c.source != source || !c.timing || !c.accuracy || !c.accuracy->passed || out) continue;
     if (!best || (stayed(c) == stayed(*best) ? c.timing->median_us < best->timing->median_us : stayed(c))) best = &c;
   }
   return best;

@@ -58,14 +58,22 @@ Json json_of(const std::vector<T>& items) {
   return array;
 }
 
+// Members that later versions added are left out where they are empty, so that what earlier ones saved reads as it did.
 Json json_of(const TuneReport& r) {
-  return {{"problem", r.problem.print()},        {"winner", r.winner < 0 ? Json() : Json(r.winner)},
-          {"margin", number(r.margin)},          {"decision", r.decision},
-          {"floor_us", number(r.floor_us)},      {"seconds", number(r.seconds)},
-          {"conditions", r.conditions},          {"from_store", r.from_store},
-          {"store_note", r.store_note},          {"interrupted", r.interrupted},
-          {"provenance", json_of(r.provenance)}, {"sources", json_of(r.sources)},
-          {"candidates", json_of(r.candidates)}};
+  Json json = {{"problem", r.problem.print()},   {"winner", r.winner < 0 ? Json() : Json(r.winner)},
+               {"margin", number(r.margin)},     {"decision", r.decision},
+               {"floor_us", number(r.floor_us)}, {"seconds", number(r.seconds)},
+               {"conditions", r.conditions}};
+  if (!r.memory.empty()) json["memory"] = r.memory;
+  if (!r.isolation.empty()) json["isolation"] = r.isolation;
+  if (r.load) json["load"] = {{"load_average", number(r.load->load_average)}, {"others", number(r.load->others)}};
+  json.update(Json{{"from_store", r.from_store},
+                   {"store_note", r.store_note},
+                   {"interrupted", r.interrupted},
+                   {"provenance", json_of(r.provenance)},
+                   {"sources", json_of(r.sources)},
+                   {"candidates", json_of(r.candidates)}});
+  return json;
 }
 
 Json json_of(const DeviceFacts& d) {
@@ -129,6 +137,7 @@ class Reader {
     const Json* v = value(key);
     return !v || v->is_null();
   }
+  bool is_absent(const char* key) const { return !json_.contains(key); }
   Reader object(const char* key) const {
     const Json* v = find(key, "an object", &Json::is_object);
     return {v ? *v : kEmpty, concat(path_, ".", key), error_};
@@ -211,7 +220,7 @@ CandidateReport read_candidate(const Reader& r) {
     c.state = *known;
   else
     r.fail("state", state, "is not a candidate's state",
-           "known: won, measured, eliminated, dropped, failed, wrong, not_reached");
+           "known: won, measured, eliminated, dropped, failed, crashed, quarantined, wrong, not_reached");
   r.read("reason", c.reason);
   r.read("predicted_us", c.predicted_us);
   r.read("build_ms", c.build_ms);
@@ -238,6 +247,14 @@ TuneReport read_report(const Reader& r) {
   r.read("floor_us", report.floor_us);
   r.read("seconds", report.seconds);
   r.read("conditions", report.conditions);
+  if (!r.is_absent("memory")) r.read("memory", report.memory);
+  if (!r.is_absent("isolation")) r.read("isolation", report.isolation);
+  if (!r.is_absent("load")) {
+    const Reader load = r.object("load");
+    report.load.emplace();
+    load.read("load_average", report.load->load_average);
+    load.read("others", report.load->others);
+  }
   r.read("from_store", report.from_store);
   r.read("store_note", report.store_note);
   r.read("interrupted", report.interrupted);

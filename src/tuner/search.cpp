@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "support/random.h"
-#include "tuner/builder.h"
 #include "tuner/contender.h"
 #include "tuner/report.h"
 #include "tuner/text.h"
@@ -20,6 +19,10 @@ class Search {
         plan_(std::move(plan)),
         random_(request.options.seed),
         start_(request.clock->seconds()) {
+    keep_out(plan_, request.quarantine);
+    if (request.unfinished) resumed_ = go_on(plan_, *request.unfinished, policy_);
+    if (request.load) load_ = request.load();
+    own_cpu_ = request.bench->cpu_seconds();
     for (PlannedCandidate& planned : plan_.queue) contenders_.push_back(make_contender(std::move(planned)));
   }
 
@@ -37,8 +40,8 @@ class Search {
   bool may_run(size_t id) const { return !cancelled() && (first_wave(id) || !past(1)); }
 
   Status screen();
-  bool start_wave(Builder&);
-  Ids take_wave(Builder&);
+  bool start_wave(WaveBuilder&);
+  Ids take_wave(WaveBuilder&);
   void gate(const Ids& wave);
   void sample_wave(const Ids& wave);
   bool calibrate(size_t id);
@@ -53,7 +56,10 @@ class Search {
   Ids alive() const;
   std::vector<Finalist> finalists() const;
   void shuffle(Ids&);
+  void fail(size_t id, const char* what, const Error&);
   void say(const char* phase) const;
+  void checkpoint() const;
+  TuneReport facts() const;
   TuneReport report();
 
   const TuneRequest& request_;
@@ -69,6 +75,9 @@ class Search {
   Ids finalists_;
   std::optional<size_t> winner_;
   std::string decision_;
+  std::string resumed_;             // what an earlier tuning spares this one
+  std::optional<LoadMoment> load_;  // at the beginning
+  double own_cpu_ = 0;              // seconds, then
 };
 
 Result<TuneReport> Search::run() {
@@ -89,7 +98,8 @@ Result<TuneReport> Search::run() {
 // Screening: see search.h for what overlaps.
 
 Status Search::screen() {
-  Builder builder(request_.problem, request_.device, request_.device.threads);
+  const std::unique_ptr<WaveBuilder> owned = request_.bench->make_builder(request_.problem, request_.device);
+  WaveBuilder& builder = *owned;
   start_wave(builder);
   const BenchOptions options{request_.options.max_memory_bytes, request_.options.seed};
   GS_CHECK(request_.bench->prepare(request_.problem, request_.device, options));
@@ -104,11 +114,12 @@ Status Search::screen() {
     sample_wave(wave);
     if (building && !quiet) next = take_wave(builder);
     wave = std::move(next);
+    checkpoint();
   }
   return Done{};
 }
 
-bool Search::start_wave(Builder& builder) {
+bool Search::start_wave(WaveBuilder& builder) {
   const bool first = next_ == 0;
   if (next_ == contenders_.size()) return false;
   if (cancelled())
@@ -119,7 +130,9 @@ bool Search::start_wave(Builder& builder) {
     ending_ = concat("the ", without_gain_, " candidates before it brought no gain");
   if (!ending_.empty()) return false;
 
-  const size_t size = first ? plan_.first_wave : size_t(std::max(policy_.wave, request_.device.threads));
+  // Nothing is left of the first wave if an earlier tuning had done with it.
+  const bool spared = plan_.first_wave == 0;
+  const size_t size = first && !spared ? plan_.first_wave : size_t(std::max(policy_.wave, request_.device.threads));
   std::vector<BuildJob> jobs;
   for (; next_ < contenders_.size() && jobs.size() < size; ++next_) {
     const PlannedCandidate& planned = contenders_[next_].planned;
@@ -130,13 +143,13 @@ bool Search::start_wave(Builder& builder) {
   return true;
 }
 
-Search::Ids Search::take_wave(Builder& builder) {
+Search::Ids Search::take_wave(WaveBuilder& builder) {
   Ids wave;
   for (BuildResult& result : builder.take()) {
     Contender& c = contenders_[result.id];
     if (result.skipped) continue;
     if (result.error) {
-      c.end(CandidateState::failed, "does not build: " + result.error->text());
+      fail(result.id, "does not build: ", *result.error);
       continue;
     }
     ++built_;
@@ -151,7 +164,7 @@ bool Search::pass_gate(size_t id, uint64_t seed) {
   Contender& c = contenders_[id];
   const Result<Accuracy> accuracy = request_.bench->check(*c.kernel, seed);
   if (!accuracy.ok()) {
-    c.end(CandidateState::failed, "does not run: " + accuracy.error().text());
+    fail(id, "does not run: ", accuracy.error());
     return false;
   }
   c.report.accuracy = *accuracy;
@@ -237,8 +250,29 @@ std::optional<double> Search::sample(size_t id, int repeats) {
   Contender& c = contenders_[id];
   const Result<double> us = request_.bench->sample_us(*c.kernel, repeats);
   if (us.ok()) return *us;
-  c.end(CandidateState::failed, "does not run: " + us.error().text());
+  fail(id, "does not run: ", us.error());
   return std::nullopt;
+}
+
+// A crash is written down at once: the next candidate may take this process with it.
+void Search::fail(size_t id, const char* what, const Error& error) {
+  Contender& c = contenders_[id];
+  const std::optional<std::string> fault = request_.bench->fault_of(c.planned.candidate);
+  if (!fault) return c.end(CandidateState::failed, what + error.text());
+  c.end(CandidateState::crashed, *fault);
+  checkpoint();
+}
+
+void Search::checkpoint() const {
+  if (!request_.checkpoint) return;
+  TuneReport so_far = facts();
+  for (const Contender& c : contenders_) {
+    so_far.candidates.push_back(c.report);
+    if (!c.samples_us.empty()) so_far.candidates.back().timing = c.finalist(0).timing();
+  }
+  so_far.candidates.insert(so_far.candidates.end(), plan_.excluded.begin(), plan_.excluded.end());
+  so_far.interrupted = true;
+  request_.checkpoint(so_far);
 }
 
 // Successive halving.
@@ -259,6 +293,7 @@ void Search::halve_all() {
     for (const size_t id : alive()) standings.push_back(contenders_[id].standing(id));
     if (standings.empty()) return;
     // Kernels stay until the final is chosen: the best of a source may be called back to it.
+    checkpoint();
     for (Elimination& out : halve(standings, policy_, contenders_[*leader()].name())) {
       contenders_[out.id].report.state = CandidateState::eliminated;
       contenders_[out.id].report.reason = std::move(out.reason);
@@ -393,14 +428,34 @@ void Search::say(const char* phase) const {
   request_.options.progress(progress);
 }
 
-TuneReport Search::report() {
+// What a report has but for candidates and the decision.
+TuneReport Search::facts() const {
   TuneReport report;
   report.problem = request_.problem;
   report.provenance = provenance_of(request_.device, plan_.sources);
   report.provenance.measured_at = request_.clock->timestamp();
-  report.sources = std::move(plan_.sources);
+  report.sources = plan_.sources;
+  report.floor_us = floor_us(request_.problem, request_.device);
+  report.conditions = request_.bench->conditions();
+  report.memory = request_.bench->memory();
+  report.isolation = request_.bench->isolation();
+  report.store_note = resumed_;
+  report.seconds = elapsed();
+  const std::optional<LoadMoment> now = request_.load ? request_.load() : std::nullopt;
+  if (now && load_)
+    report.load =
+        MachineLoad{now->load_average, share_of_others(load_->cpu, now->cpu, request_.bench->cpu_seconds() - own_cpu_)};
+  return report;
+}
+
+TuneReport Search::report() {
+  checkpoint();
+  TuneReport report = facts();
   for (size_t id = 0; id < contenders_.size(); ++id) {
     Contender& c = contenders_[id];
+    // What a kernel did may turn out after its last call.
+    if (const auto fault = request_.bench->fault_of(c.planned.candidate); fault && winner_ != id)
+      c.end(CandidateState::crashed, *fault);
     if (!c.samples_us.empty()) c.report.timing = c.finalist(id).timing();
     if (winner_ == id) {
       c.report.state = CandidateState::won;
@@ -415,11 +470,8 @@ TuneReport Search::report() {
   }
   for (CandidateReport& c : plan_.excluded) report.candidates.push_back(std::move(c));
   report.decision = decision_;
-  report.floor_us = floor_us(request_.problem, request_.device);
   report.margin = margin_of(report);
-  report.conditions = request_.bench->conditions();
   report.interrupted = cancelled();
-  report.seconds = elapsed();
   return report;
 }
 

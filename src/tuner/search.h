@@ -13,9 +13,13 @@
 // is what load cannot make wrong: filling operands, and the gate, which costs a call, a poisoned D and the comparison
 // for each candidate. Where kernels run elsewhere, the samples of one wave run beside the builds of the next as well.
 //
+// What each candidate does to its process is the bench's affair: a crash is an error of that candidate here. Where the
+// bench holds kernels in worker processes, building, checking and sampling happen there, and this code is the same.
+//
 // The first wave, one candidate of each source (and the incumbent), is built, checked and sampled even if the budget is
 // shorter than that takes: a report names every source's best guess. Cancelling ends that too.
 #pragma once
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,10 +28,17 @@
 #include "gemmsmith/tune.h"
 #include "sources/source.h"
 #include "support/clock.h"
+#include "support/machine_load.h"
 #include "tuner/bench.h"
 #include "tuner/plan.h"
+#include "tuner/resume.h"
 
 namespace gemmsmith {
+
+struct LoadMoment {
+  CpuTimes cpu;
+  double load_average = 0;
+};
 
 struct TuneRequest {
   GemmProblem problem;
@@ -38,6 +49,12 @@ struct TuneRequest {
   TuneOptions options;
   SearchPolicy policy;
   std::optional<Incumbent> incumbent;
+  std::vector<Quarantined> quarantine;   // candidates that are not to be tried
+  std::optional<TuneReport> unfinished;  // of an earlier tuning with the same versions: it goes on from there
+  // Receives what has been measured so far, every now and then and when a candidate crashes: such a report is what
+  // `unfinished` goes on from. May be empty, as the next.
+  std::function<void(const TuneReport&)> checkpoint;
+  std::function<std::optional<LoadMoment>()> load;  // of the machine, at this moment
   // If not null, receives the winner's kernel, so that nobody has to build it again.
   std::unique_ptr<Kernel>* kernel = nullptr;
 };

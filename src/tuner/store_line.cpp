@@ -73,7 +73,7 @@ std::string print_line(const TuneReport& report, std::string_view stamp) {
   json.erase("from_store");
   json["stamp"] = stamp;
   drop_sign_of_zeros(json);
-  return json.dump();
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);  // a damaged stamp may be any bytes
 }
 
 std::string hash_of_line(std::string_view line) { return hash_hex(line); }

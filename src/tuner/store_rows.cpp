@@ -2,6 +2,7 @@
 
 #include "support/text.h"
 #include "tuner/store_line.h"
+#include "tuner/store_trials.h"
 
 namespace gemmsmith {
 namespace {
@@ -10,8 +11,8 @@ Result<int64_t> insert_facts(const Database& db, const TuneReport& r, const std:
                              const std::string& hash) {
   GS_TRY(Statement insert,
          db.prepare("INSERT INTO decisions (problem, device, sources, gemmsmith, measured_at, winner, margin, "
-                    "decision, floor_us, seconds, conditions, store_note, interrupted, stamp, hash) "
-                    "VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"));
+                    "decision, floor_us, seconds, conditions, store_note, interrupted, stamp, hash, memory, isolation, "
+                    "load_average, load_others) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"));
   const std::string problem = r.problem.print();
   const Provenance& p = r.provenance;
   insert.bind(problem)
@@ -22,7 +23,11 @@ Result<int64_t> insert_facts(const Database& db, const TuneReport& r, const std:
       .bind(r.winner)
       .bind(r.margin);
   insert.bind(r.decision).bind(r.floor_us).bind(r.seconds).bind(r.conditions).bind(r.store_note).bind(r.interrupted);
-  insert.bind(stamp).bind(hash);
+  insert.bind(stamp).bind(hash).bind(r.memory).bind(r.isolation);
+  if (r.load)
+    insert.bind(r.load->load_average).bind(r.load->others);
+  else
+    insert.bind_null().bind_null();
   GS_CHECK(insert.step());
   return db.last_row();
 }
@@ -141,13 +146,15 @@ Status insert_decision(const Database& db, const Decision& decision) {
   const TuneReport& report = decision.report;
   GS_TRY(const int64_t id, insert_facts(db, report, decision.stamp, hash_of_line(print_line(report, decision.stamp))));
   GS_CHECK(insert_sources(db, id, report.sources));
-  return insert_measurements(db, id, report.candidates);
+  GS_CHECK(insert_measurements(db, id, report.candidates));
+  return insert_quarantine(db, report);  // so it travels with decisions
 }
 
 Result<Decision> read_decision(const Database& db, int64_t decision) {
   GS_TRY(Statement select,
          db.prepare("SELECT problem, device, sources, gemmsmith, measured_at, winner, margin, decision, floor_us, "
-                    "seconds, conditions, store_note, interrupted, stamp FROM decisions WHERE id = ?"));
+                    "seconds, conditions, store_note, interrupted, stamp, memory, isolation, load_average, load_others "
+                    "FROM decisions WHERE id = ?"));
   GS_TRY(const bool row, select.bind(decision).step());
   if (!row) return damaged_decision(db, decision, "its row", "is missing");
   Decision found;
@@ -166,6 +173,13 @@ Result<Decision> read_decision(const Database& db, int64_t decision) {
   r.store_note = select.text();
   r.interrupted = select.integer() != 0;
   found.stamp = select.text();
+  r.memory = select.text();
+  r.isolation = select.text();
+  if (!select.next_is_null()) {
+    r.load.emplace();
+    r.load->load_average = select.real();
+    r.load->others = select.real();
+  }
   r.from_store = true;
   auto parsed = GemmProblem::parse(problem);
   if (!parsed.ok()) return std::move(parsed).error().note(concat("in store ", db.path(), ", decision ", decision));

@@ -22,6 +22,23 @@ CREATE TABLE decisions (
   stamp TEXT NOT NULL, hash TEXT UNIQUE);
 CREATE INDEX decisions_by_problem ON decisions (problem, device, stamp, hash);
 )sql";
+// Since version 3. A tuning that was not isolated or whose load was not read has nothing there.
+constexpr const char* kSurroundings = R"sql(
+ALTER TABLE decisions ADD COLUMN memory TEXT NOT NULL DEFAULT '';
+ALTER TABLE decisions ADD COLUMN isolation TEXT NOT NULL DEFAULT '';
+ALTER TABLE decisions ADD COLUMN load_average REAL;
+ALTER TABLE decisions ADD COLUMN load_others REAL;
+)sql";
+// `quarantine`: candidates that ended their worker, with what is known of it. `unfinished`: what a tuning has measured
+// that is under way, or was interrupted: a report as JSON.
+constexpr const char* kTrials = R"sql(
+CREATE TABLE quarantine (
+  problem TEXT NOT NULL, device TEXT NOT NULL, source TEXT NOT NULL, version TEXT NOT NULL, gemmsmith TEXT NOT NULL,
+  config TEXT NOT NULL, evidence TEXT NOT NULL, since TEXT NOT NULL,
+  PRIMARY KEY (problem, device, source, version, gemmsmith, config)) WITHOUT ROWID;
+CREATE TABLE unfinished (
+  problem TEXT NOT NULL, device TEXT NOT NULL, report TEXT NOT NULL, PRIMARY KEY (problem, device)) WITHOUT ROWID;
+)sql";
 constexpr const char* kParts = R"sql(
 CREATE TABLE sources (
   decision INTEGER NOT NULL REFERENCES decisions, position INTEGER NOT NULL, name TEXT NOT NULL, version TEXT NOT NULL,
@@ -58,9 +75,7 @@ Status create(const Database& db) {
                  "of another program",
                  "name another store with --store or GEMMSMITH_STORE",
                  {}};
-  GS_CHECK(db.execute(kDecisions));
-  GS_CHECK(db.execute(kParts));
-  GS_CHECK(db.execute(kWinners));
+  for (const char* tables_of : {kDecisions, kSurroundings, kParts, kTrials, kWinners}) GS_CHECK(db.execute(tables_of));
   return db.execute(concat("PRAGMA application_id = ", kApplicationId));
 }
 
@@ -89,6 +104,11 @@ Status stamp_decisions(const Database& db) {
   return Done{};
 }
 
+Status migrate_from_2(const Database& db) {
+  GS_CHECK(db.execute(kSurroundings));
+  return db.execute(kTrials);
+}
+
 // The table is made anew, rather than columns added, because a stamp has no default that would be right: a process of
 // version 1 that still has the file open cannot save without one.
 Status migrate_from_1(const Database& db) {
@@ -96,6 +116,7 @@ Status migrate_from_1(const Database& db) {
   GS_CHECK(db.execute("DROP VIEW winners; CREATE TABLE decisions_1 AS SELECT * FROM decisions; DROP TABLE decisions"));
   GS_CHECK(db.execute(kDecisions));
   GS_CHECK(db.execute("INSERT INTO decisions SELECT *, '', NULL FROM decisions_1; DROP TABLE decisions_1"));
+  GS_CHECK(migrate_from_2(db));
   GS_CHECK(stamp_decisions(db));
   return db.execute(kWinners);
 }
@@ -117,6 +138,7 @@ Status prepare_schema(const Database& db) {
   GS_CHECK(check_version(db, version));
   if (version == 0) GS_CHECK(create(db));
   if (version == 1) GS_CHECK(migrate_from_1(db));
+  if (version == 2) GS_CHECK(migrate_from_2(db));
   if (version != kSchemaVersion) GS_CHECK(db.execute(concat("PRAGMA user_version = ", kSchemaVersion)));
   return transaction.commit();
 }

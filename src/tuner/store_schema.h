@@ -4,7 +4,7 @@
 
 namespace gemmsmith {
 
-constexpr int64_t kSchemaVersion = 2;
+constexpr int64_t kSchemaVersion = 3;
 
 // Makes the tables of a new file, or brings those of an earlier version forward, in one transaction: a process that is
 // killed leaves the old file. Errors: a newer version, a file of another program.

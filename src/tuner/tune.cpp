@@ -48,6 +48,23 @@ Result<Lookup> look_up(const TuneRequest& request, const Provenance& now, const 
   return lookup;
 }
 
+std::string join_notes(const std::string& first, const std::string& second) {
+  return concat(first, first.empty() || second.empty() ? "" : "\n", second);
+}
+
+// What the store knows of earlier tunings with these versions. It spares time: if it cannot be read, nothing is lost.
+void spare_known(TuneRequest& request, const std::vector<SourceReport>& sources, const Store& store) {
+  const Provenance now = provenance_of(request.device, sources);
+  if (auto entries = store.quarantine(request.problem, now.device); entries.ok())
+    for (const QuarantineEntry& e : *entries)
+      for (const SourceReport& source : sources)
+        if (e.source == source.name && e.version == source.version && e.gemmsmith == now.gemmsmith)
+          request.quarantine.push_back({e.source, e.config, e.evidence, e.since});
+  auto unfinished = store.find_unfinished(request.problem, now.device);
+  if (unfinished.ok() && *unfinished && !request.options.retune && mismatch(**unfinished, now).empty())
+    request.unfinished = **std::move(unfinished);
+}
+
 }  // namespace
 
 Result<TuneReport> tune_with_store(TuneRequest request, Store* store) {
@@ -60,11 +77,15 @@ Result<TuneReport> tune_with_store(TuneRequest request, Store* store) {
   if (stored.report && stored.report->best())
     request.incumbent = {stored.report->best()->source, stored.report->best()->config};
 
+  spare_known(request, sources, *store);
+  request.checkpoint = [store](const TuneReport& so_far) { (void)store->save_unfinished(so_far); };
   GS_TRY(TuneReport report, search(request));
-  report.store_note = stored.note;
+  // A report that is not interrupted says all that the next tuning has to know, even where it is not saved.
+  if (!report.interrupted) (void)store->drop_unfinished(request.problem, report.provenance.device);
+  report.store_note = join_notes(stored.note, report.store_note);
   if (!report.best() || !report.best()->timing) return report;
   if (const Status saved = store->save(report); !saved.ok())
-    report.store_note += concat(report.store_note.empty() ? "" : "\n", "not saved: ", saved.error().text());
+    report.store_note = join_notes(report.store_note, "not saved: " + saved.error().text());
   return report;
 }
 

@@ -61,7 +61,7 @@ TEST(KernelFile, FilesOfOtherKeysAndFormsAreNotOurs) {
   EXPECT_FALSE(parse_kernel_file(file, "another key").value().has_value());
   EXPECT_FALSE(parse_kernel_file(file, "").value().has_value());
   std::string later = file.substr(0, file.size() - 32);
-  later[8] = 2;
+  later[8] = 3;
   EXPECT_FALSE(parse_kernel_file(later + hash_hex(later), "key").value().has_value());
 }
 

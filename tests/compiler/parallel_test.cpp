@@ -2,8 +2,11 @@
 #include "targets/cpu/parallel.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
+#include <csignal>
 
 #include "compiler/kernel_text.h"
 #include "support/text.h"
@@ -46,6 +49,54 @@ TEST(ThreadPool, ManyShortLoopsInARow) {
   constexpr int kLoops = 70000;  // more than the numbers that the gate of the pool has
   for (int i = 0; i < kLoops; ++i) pool.run(count_pass, &captured, 4);
   EXPECT_TRUE(all_are(counts, kLoops));
+}
+
+// A child of fork() has none of the workers: it must neither wait for them nor join them.
+TEST(ThreadPool, AForkedChildRunsItsPassesAlone) {
+  auto pool = std::make_unique<ThreadPool>(4);
+  Counts counts(100);
+  const int64_t captured = reinterpret_cast<int64_t>(&counts);
+  pool->run(count_pass, &captured, 100);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);  // a child that waits for ever is killed
+    pool->run(count_pass, &captured, 100);
+    pool.reset();
+    ThreadPool own(3);  // a pool of the child's has workers
+    own.run(count_pass, &captured, 100);
+    _exit(all_are(counts, 3) && own.threads() == 3 ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  pool->run(count_pass, &captured, 100);
+  EXPECT_TRUE(all_are(counts, 2)) << "the parent goes on";
+}
+
+// A signal to the process while all threads that are not the pool's block it: nobody may take it.
+TEST(ThreadPool, TakesNoSignalsOfTheProgram) {
+  static std::atomic<int> handled;
+  handled = 0;
+  struct sigaction action{}, before{};
+  action.sa_handler = [](int) { ++handled; };
+  ASSERT_EQ(sigaction(SIGUSR1, &action, &before), 0);
+  {
+    ThreadPool pool(4);
+    sigset_t user, pending;
+    sigemptyset(&user);
+    sigaddset(&user, SIGUSR1);
+    pthread_sigmask(SIG_BLOCK, &user, nullptr);
+    ASSERT_EQ(kill(getpid(), SIGUSR1), 0);
+    Counts counts(1000);
+    const int64_t captured = reinterpret_cast<int64_t>(&counts);
+    for (int i = 0; i < 100; ++i) pool.run(count_pass, &captured, 1000);
+    sigpending(&pending);
+    EXPECT_TRUE(sigismember(&pending, SIGUSR1));
+    EXPECT_EQ(handled, 0);
+    pthread_sigmask(SIG_UNBLOCK, &user, nullptr);
+    EXPECT_EQ(handled, 1) << "on the program's own thread";
+  }
+  sigaction(SIGUSR1, &before, nullptr);
 }
 
 TEST(ThreadPool, AThreadThatIsHeldUpTakesFewerPasses) {

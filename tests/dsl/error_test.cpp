@@ -18,7 +18,7 @@ std::string error_of(const Stage& stage, const RecordOptions& options = {.vector
   return kernel.ok() ? "nothing was refused" : kernel.error().text();
 }
 std::string at(int line, const std::string& what) {
-  return "tests/dsl/error_test.cpp:" + std::to_string(line) + ": " + what + "\n  while staging kernel";
+  return std::string(__FILE__) + ":" + std::to_string(line) + ": " + what + "\n  while staging kernel";
 }
 Tensor matrix(KernelBuilder& k, const char* name = "a") { return k.matrix({name, "m", "n"}); }
 Vec vec(int lanes = 16, Kind kind = Kind::f32) { return zero(kind, lanes); }

@@ -2,6 +2,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <csignal>
+#include <cstdlib>
+
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -14,7 +17,7 @@ namespace {
 using Json = nlohmann::json;
 using Words = std::vector<std::string>;
 
-const Words kCommands = {"tune", "explain", "check", "bench", "emit", "layout", "doctor", "store"};
+const Words kCommands = {"tune", "explain", "check", "bench", "emit", "compile", "layout", "simulate", "doctor", "store"};
 
 // A folder of its own for each test, with a store in it.
 class Executable : public testing::Test {
@@ -52,23 +55,23 @@ TEST_F(Executable, HelpHasExamplesForEveryCommand) {
 }
 
 TEST_F(Executable, UsageErrorsHaveFivePartsAndExitWith2) {
-  const std::string known = "known: tune, explain, check, bench, emit, layout, doctor, store";
+  const std::string known = "known: tune, explain, check, bench, emit, compile, layout, simulate, doctor, store";
   const struct {
     Words arguments;
     std::string error;
   } cases[] = {
       {{},
-       "gemmsmith: no command is given; one of tune, explain, check, bench, emit, layout, doctor, store; see gemmsmith "
-       "--help"},
+       "gemmsmith: no command is given; one of tune, explain, check, bench, emit, compile, layout, simulate, doctor, store; "
+       "see gemmsmith --help"},
       {{"tun"}, "gemmsmith: tun is not a command; near it: tune; " + known},
-      {{"compile"}, "gemmsmith: compile is not a command; " + known},
+      {{"assemble"}, "gemmsmith: assemble is not a command; " + known},
       {{"tune", "8x8x8", "--bugdet", "1s"},
        "gemmsmith tune: --bugdet is not an option; near it: --budget; see gemmsmith tune --help"},
       {{"tune", "8x8x8", "--budget", "10x"}, "--budget: 10x is not a duration; try 500ms, 10s, 2m"},
       {{"tune", "8x8x8", "--tokens", "4"},
        "--tokens: 4 is for model configurations, and none is given; name a config.json, or leave --tokens out"},
       {{"emit", "8x8x8", "--stage", "asn"},
-       "--stage: asn is not a stage; near it: asm; known: mlir, llvm, asm, object"},
+       "--stage: asn is not a stage; near it: asm; known: mlir, llvm, asm, ptx, resources, cubin, sass, object"},
       {{"layout", "(4,8):(1)"},
        "layout, column 7: (4,8):(1) has strides that are not nested like the shape; a stride for each extent"},
       {{"layout", "(4,8)", "--svgs", "x"},
@@ -178,7 +181,8 @@ TEST_F(Executable, StoresAreListedExchangedAndCleaned) {
 }
 
 TEST_F(Executable, StoreErrorsHaveFivePartsToo) {
-  const std::string commands = "list, show, diff, export, import, merge, verify, gc", none = path("none.sqlite");
+  const std::string commands = "list, show, diff, export, import, merge, quarantine, verify, gc",
+                    none = path("none.sqlite");
   const struct {
     Words arguments;
     int code;
@@ -223,6 +227,67 @@ TEST_F(Executable, InterruptedTuningKeepsWhatItHas) {
   EXPECT_EQ(kept.err, "");
 }
 
+// Processes that were started with an environment that has `mark` in it.
+int processes_with(const std::string& mark) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    std::ifstream file(entry.path() / "environ", std::ios::binary);
+    const std::string environment{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    count += entry.path().filename() != std::to_string(getpid()) && environment.find(mark) != std::string::npos;
+  }
+  return count;
+}
+
+TEST_F(Executable, AKilledTuningLeavesNoProcessAndGoesOn) {
+  const std::string mark = "GEMMSMITH_TEST_MARK=" + store();
+  setenv("GEMMSMITH_TEST_MARK", store().c_str(), 1);
+  // The second progress line comes after five seconds: some waves have been measured by then.
+  const Words tune = {"tune", "256x1024x1024", "--budget", "10m", "--store", store(), "--json"};
+  const Ran killed = run_gemmsmith(tune, " measured of ", SIGKILL, 2);
+  EXPECT_EQ(killed.code, -SIGKILL) << killed.err;
+  int left = 1;
+  for (int i = 0; i < 5000 && left > 0; ++i) left = processes_with(mark);
+  EXPECT_EQ(left, 0) << "the worker ends with the tuner";
+  unsetenv("GEMMSMITH_TEST_MARK");
+  const Ran again = run_gemmsmith({"tune", "256x1024x1024", "--budget", "1s", "--store", store(), "--json"});
+  ASSERT_EQ(again.code, 0) << again.err;
+  const Json report = Json::parse(again.out)["problems"][0]["report"];
+  EXPECT_GE(report["winner"].get<int>(), 0);
+  EXPECT_EQ(report["isolation"], "worker process");
+}
+
+TEST_F(Executable, CandidatesRunInAWorkerUnlessAskedOtherwise) {
+  const Words tune = {"tune", "8x8x8", "--budget", "500ms", "--store", "none", "--json"};
+  const auto report_of = [](const Ran& ran) {
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return Json::parse(ran.out)["problems"][0]["report"];
+  };
+  const Json isolated = report_of(run_gemmsmith(tune));
+  EXPECT_EQ(isolated["isolation"], "worker process");
+  EXPECT_NE(isolated["memory"].get<std::string>().find(" of the cap of "), std::string::npos);
+  EXPECT_TRUE(isolated["load"].contains("others"));
+  Words in_process = tune, two = tune, little = tune;
+  in_process.push_back("--in-process");
+  EXPECT_EQ(report_of(run_gemmsmith(in_process))["isolation"], "in process: asked for");
+  two.insert(two.end(), {"--workers", "2"});
+  EXPECT_EQ(report_of(run_gemmsmith(two))["isolation"], "2 worker processes");
+  little.insert(little.end(), {"--max-memory", "100B"});
+  const Ran refused = run_gemmsmith(little);
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_EQ(Json::parse(refused.out)["problems"][0]["error"],
+            "memory: operands of 768 B are more than the cap of 100 B; raise --max-memory, in a program "
+            "TuneOptions::max_memory_bytes");
+  EXPECT_EQ(run_gemmsmith({"tune", "8x8x8", "--max-memory", "2 gigs"}).err,
+            "error: --max-memory: 2 gigs is not a size; try 512MB, 2GB, 2GiB\n");
+}
+
+TEST_F(Executable, QuarantineIsListedAndReleased) {
+  ASSERT_EQ(run_gemmsmith({"tune", "8x8x8", "--budget", "500ms", "--store", store()}).code, 0);
+  EXPECT_EQ(run_gemmsmith({"store", "quarantine", "--store", store()}).out, "0 candidates in quarantine\n");
+  EXPECT_EQ(run_gemmsmith({"store", "quarantine", "8x8x8", "--store", store(), "--json"}).out, "[]\n");
+  EXPECT_EQ(run_gemmsmith({"store", "quarantine", "--release", "--store", store()}).out, "0 candidates released\n");
+}
+
 TEST_F(Executable, CheckCountsAndFailsWithTheCases) {
   const std::string good = write("good.cases", "# small\nm={1,7} n=8 k=5 dtype=f32\n");
   const Ran ran = run_gemmsmith({"check", good});
@@ -237,6 +302,64 @@ TEST_F(Executable, CheckCountsAndFailsWithTheCases) {
   const Ran bad = run_gemmsmith({"check", write("bad.cases", "m=1 n=8 k=nine\n")});
   EXPECT_EQ(bad.code, 2);
   EXPECT_NE(bad.err.find("bad.cases"), std::string::npos) << bad.err;
+}
+
+// A second process loads what the first has compiled, whatever command it was for.
+TEST_F(Executable, ASecondProcessLoadsInsteadOfCompiling) {
+  const std::string cases = write("some.cases", "m={1,7} n=48 k=32 dtype={f32,bf16}\n"), cache = path("kernels");
+  const auto counts = [&](Words words) {
+    words.insert(words.end(), {"--kernel-cache", cache, "--json"});
+    const Ran ran = run_gemmsmith(words);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return Json::parse(ran.out)["kernel_cache"];
+  };
+  const Json first = counts({"check", cases, "--sources", "native"});
+  EXPECT_EQ(first["hits"], 0);
+  EXPECT_GE(first["misses"].get<int>(), 2);
+  EXPECT_EQ(first["saved"], first["misses"]);
+  EXPECT_EQ(first["folders"], Json::array({cache}));
+  EXPECT_EQ(first["kernels"], first["saved"]);
+  EXPECT_EQ(first["bytes"], first["saved_bytes"]);
+
+  const Json second = counts({"check", cases, "--sources", "native"});
+  EXPECT_EQ(second["misses"], 0);
+  EXPECT_EQ(second["hits"], first["misses"]);
+  EXPECT_GT(second["found_bytes"].get<int>(), 0);
+  EXPECT_EQ(counts({"bench", cases, "--sources", "native", "--budget", "1ms"})["misses"], 0);
+
+  // What check compiled, a tuning of the same problem finds; and what that compiles stays for the next.
+  const Words tune = {"tune", "1x48x32", "dtype=f32", "--sources", "native", "--budget", "500ms", "--store", "none",
+                      "--in-process"};  // what workers load is counted in them
+  EXPECT_GE(counts(tune)["hits"].get<int>(), 1);
+  const Json doctor = counts({"doctor", "--store", "none"});
+  EXPECT_GE(doctor["kernels"].get<int>(), first["kernels"].get<int>());
+
+  const Words emit = {"emit", "7x48x32", "--stage", "object", "-o", path("one.o"), "--kernel-cache", cache};
+  const Ran from_cache = run_gemmsmith(emit);
+  EXPECT_EQ(from_cache.code, 0) << from_cache.err;
+  EXPECT_NE(from_cache.err.find("from the cache"), std::string::npos) << from_cache.err;
+  const Ran compiled =
+      run_gemmsmith({"emit", "7x48x32", "--stage", "object", "-o", path("two.o"), "--kernel-cache", "none"});
+  EXPECT_NE(compiled.err.find("compiled in"), std::string::npos) << compiled.err;
+  const auto bytes = [&](const char* name) {
+    std::ifstream file(path(name), std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  EXPECT_EQ(bytes("one.o"), bytes("two.o"));
+}
+
+TEST_F(Executable, ACacheThatCannotBeUsedIsOneWarning) {
+  const std::string cases = write("some.cases", "m={1,7} n=48 k=32 dtype=f32\n"), file = write("file", "no folder");
+  const Ran ran = run_gemmsmith({"check", cases, "--sources", "native", "--kernel-cache", file + "/kernels"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(ran.err.starts_with("warning: " + file +
+                                  "/kernels: cannot be created as a folder (Not a directory)\n"
+                                  "  kernels are kept in memory; "))
+      << ran.err;
+  EXPECT_EQ(ran.err.find("warning", 1), std::string::npos) << ran.err;
+  EXPECT_NE(ran.out.find("could not be saved"), std::string::npos) << ran.out;
+  const Ran off = run_gemmsmith({"check", cases, "--sources", "native", "--kernel-cache", "none"});
+  EXPECT_EQ(off.err.find("warning"), std::string::npos) << off.err;
 }
 
 TEST_F(Executable, BenchTimesCandidates) {
@@ -264,6 +387,54 @@ TEST_F(Executable, EmitsEveryStage) {
   EXPECT_EQ(magic,
             "\x7f"
             "ELF");
+}
+
+TEST_F(Executable, EmitsKernelsForAGpuThatIsNotThere) {
+  const std::vector<std::string> problem = {
+      "emit",  "512x512x512", "dtype=bf16",
+      "b=col", "--config",    "gemm_warp_specialized block_m=64 block_n=64 num_stages=2 num_consumers=1"};
+  const auto emitted = [&](const std::vector<std::string>& flags) {
+    std::vector<std::string> words = problem;
+    words.insert(words.end(), flags.begin(), flags.end());
+    return run_gemmsmith(words);
+  };
+  const Ran ptx = emitted({"--arch", "sm_90a"});
+  EXPECT_EQ(ptx.code, 0) << ptx.err;
+  EXPECT_NE(ptx.out.find(".target sm_90a"), std::string::npos) << "PTX is the default";
+  EXPECT_EQ(emitted({"--device", "sm_90a", "--stage", "ptx"}).out, ptx.out);
+  EXPECT_NE(emitted({"--arch", "sm_90a", "--stage", "mlir"}).out.find("hw.wgmma_block"), std::string::npos);
+  const Ran unknown = emitted({"--arch", "sm_91"});
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_NE(unknown.err.find("to compile only: sm_80, sm_89, sm_90a, sm_100a"), std::string::npos) << unknown.err;
+  EXPECT_EQ(emitted({"--arch", "sm_90a", "--device", "cpu"}).code, 2) << "one of the two";
+}
+
+TEST_F(Executable, CompilesFoldersAndKeepsThem) {
+  const std::string shapes = write("shapes.csv", "name,m,n,k\none,512,512,512\ntwo,1024,512,512\nodd,7,7,7\n");
+  const std::vector<std::string> words = {"compile", shapes, "--arch", "sm_90a", "--out", path("kernels")};
+  const Ran first = run_gemmsmith(words);
+  EXPECT_EQ(first.code, 1) << first.err;
+  EXPECT_NE(first.out.find("not served: 7x7x7"), std::string::npos) << first.out;
+  EXPECT_NE(first.out.find(" compiled ("), std::string::npos) << first.out;
+  std::ifstream file(path("kernels/index.json"));
+  const Json index = Json::parse(file);
+  EXPECT_FALSE(index["kernels"].empty());
+  EXPECT_EQ(index["unserved"].size(), 1u);
+  const Ran second = run_gemmsmith(words);
+  EXPECT_NE(second.out.find("0 kernels compiled, " + std::to_string(index["kernels"].size()) + " kept, in "),
+            std::string::npos)
+      << second.out;
+}
+
+TEST_F(Executable, InterruptedCompilingKeepsWhatItHas) {
+  const std::string shapes = write("shapes.csv", "name,m,n,k\nlarge,4096,4096,4096\n");
+  const Ran ran = run_gemmsmith(
+      {"compile", shapes, "--arch", "sm_90a", "--out", path("kernels"), "--top", "200", "--threads", "1"}, "1 of ");
+  EXPECT_EQ(ran.code, 130) << ran.err;
+  std::ifstream file(path("kernels/index.json"));
+  const Json index = Json::parse(file);
+  EXPECT_GE(index["kernels"].size(), 1u);
+  EXPECT_LT(index["kernels"].size(), 200u);
 }
 
 }  // namespace

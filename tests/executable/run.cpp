@@ -21,9 +21,15 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return result;
 }
 
+int count(const std::string& text, const std::string& part) {
+  int found = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) ++found;
+  return found;
+}
+
 }  // namespace
 
-Ran run_gemmsmith(const std::vector<std::string>& arguments, const std::string& interrupt_at) {
+Ran run_gemmsmith(const std::vector<std::string>& arguments, const std::string& interrupt_at, int signal, int times) {
   std::vector<std::string> words = {GEMMSMITH_EXECUTABLE};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::array<int, 2> out{}, err{};
@@ -57,8 +63,8 @@ Ran run_gemmsmith(const std::vector<std::string>& arguments, const std::string& 
         stream.fd = -1;
       }
     }
-    if (!signalled && ran.err.find(interrupt_at) != std::string::npos) {
-      kill(child, SIGINT);
+    if (!signalled && count(ran.err, interrupt_at) >= times) {
+      kill(child, signal);
       signalled = true;
     }
   }

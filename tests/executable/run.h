@@ -1,5 +1,6 @@
 // Runs the built executable and gives what it printed.
 #pragma once
+#include <csignal>
 #include <string>
 #include <vector>
 
@@ -10,7 +11,8 @@ struct Ran {
   std::string out, err;
 };
 
-// With `interrupt_at`, SIGINT is sent once standard error contains that text.
-Ran run_gemmsmith(const std::vector<std::string>& arguments, const std::string& interrupt_at = {});
+// With `interrupt_at`, a signal is sent once standard error contains that text so many times.
+Ran run_gemmsmith(const std::vector<std::string>& arguments, const std::string& interrupt_at = {}, int signal = SIGINT,
+                  int times = 1);
 
 }  // namespace gemmsmith

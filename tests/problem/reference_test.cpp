@@ -137,7 +137,7 @@ TEST(Reference, IntegersAreExactAndWrap) {
   EXPECT_EQ(Reference(p, args).dot(0, 0, 0).sum, double(d));
 }
 
-// ---- public bug reports: tests/problem/report_cases.csv gives sums and corners of D that were computed elsewhere
+// ---- public bug reports: tests/data/report_cases.csv gives sums and corners of D that were computed elsewhere
 
 std::vector<std::string> fields_of(std::string_view line) {
   std::vector<std::string> fields = {""};
@@ -175,7 +175,7 @@ void fill_by_rule(const GemmProblem& p, const GemmArguments& args, bool full8) {
 }
 
 TEST(Reference, AgreesWithThePublicReports) {
-  const std::string text = read_file(GEMMSMITH_SOURCE_DIR "/tests/problem/report_cases.csv").value();
+  const std::string text = read_file(GEMMSMITH_SOURCE_DIR "/tests/data/report_cases.csv").value();
   int run = 0;
   for (const std::string_view line : split(text, '\n')) {
     const std::vector<std::string> f = fields_of(line);

@@ -83,5 +83,26 @@ TEST(Supports, ANoCarriesItsReason) {
   EXPECT_EQ(no.reason, "k = 7 is not a multiple of 8");
 }
 
+// `for (x : f().value())` and `auto&& x = *f()` keep what they refer to: it is a value, not a part of a Result that is gone.
+TEST(Result, WhatATemporaryGivesOutlivesIt) {
+  static_assert(std::is_same_v<decltype(std::declval<Result<std::vector<int>>>().value()), std::vector<int>>);
+  static_assert(std::is_same_v<decltype(*std::declval<Result<std::vector<int>>>()), std::vector<int>>);
+  static_assert(std::is_same_v<decltype(std::declval<Result<int>>().error()), Error>);
+  struct Watched {
+    explicit Watched(int* alive) : alive(alive) { ++*alive; }
+    Watched(Watched&& other) noexcept : alive(other.alive) { ++*alive; }
+    ~Watched() { --*alive; }
+    int* alive;
+    const int* begin() const { return alive; }
+    const int* end() const { return alive + 1; }
+  };
+  int alive = 0, seen = 0;
+  const auto make = [&] { return Result<Watched>(Watched(&alive)); };
+  for (const int living : make().value()) seen = living;
+  EXPECT_EQ(seen, 1);
+  auto&& bound = *make();
+  EXPECT_EQ(*bound.alive, 1);
+}
+
 }  // namespace
 }  // namespace gemmsmith

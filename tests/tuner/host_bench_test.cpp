@@ -222,12 +222,16 @@ TEST(HostBench, ChecksDoNotDisturbTheCopies) {
 
 TEST(HostBench, LittleMemoryMeansLessRotationBeforeItMeansFailure) {
   const int64_t set = 3 * 64 * 64 * 4;
-  Bed roomy("64x64x64", 100 * set), tight("64x64x64", 3 * set), shared("64x64x64", set);
+  Bed roomy("64x64x64", 100 * set), tight("64x64x64", 4 * set), shared("64x64x64", set);
   EXPECT_EQ(roomy.bench.conditions(), "operands cold: 6 copies, 295 kB");
   EXPECT_EQ(
       tight.bench.conditions(),
       "operands partly warm: 2 copies, 98.3 kB, less than four times the last-level cache of 65.5 kB because memory "
       "is limited");
+  EXPECT_EQ(
+      tight.bench.memory(),
+      "197 kB of the cap of 197 kB: operands 49.2 kB, copies 98.3 kB, reference 49.2 kB (samples); the rest is for "
+      "the kernels' own");
   EXPECT_EQ(
       shared.bench.conditions(),
       "operands partly warm: 1 copy, 49.2 kB, less than four times the last-level cache of 65.5 kB because memory is "
@@ -240,26 +244,14 @@ TEST(HostBench, LittleMemoryMeansLessRotationBeforeItMeansFailure) {
 
   HostBench bench(roomy.clock);
   EXPECT_EQ(bench.prepare(roomy.problem, roomy.device, {set - 1, 1}).error().text(),
-            "memory: operands of 49.2 kB are more than the limit of 49.2 kB; raise max_memory_bytes");
+            "memory: operands of 49.2 kB are more than the cap of 49.2 kB; raise --max-memory, in a program "
+            "TuneOptions::max_memory_bytes");
   DeviceFacts small = roomy.device;
   small.memory_bytes = set;  // half of it is the limit
-  EXPECT_FALSE(bench.prepare(roomy.problem, small, {100 * set, 1}).ok());
-}
-
-TEST(HostBench, RotationLaws) {
-  Random random(9);
-  for (int i = 0; i < 10'000; ++i) {
-    const int64_t bytes = int64_t(1) << random.below(40), cache = int64_t(random.below(1 << 30));
-    const int64_t limit = int64_t(random.below(uint64_t(1) << 36));
-    const auto plan = plan_rotation(bytes, cache, limit);
-    ASSERT_EQ(plan.ok(), bytes <= limit);
-    if (!plan.ok()) continue;
-    ASSERT_GE(plan->copies, 1);
-    ASSERT_LE((plan->shared ? 1 : plan->copies + 1) * bytes, limit);
-    ASSERT_LE(plan->copies, 4096) << "a problem of a few bytes is not worth gigabytes";
-    ASSERT_EQ(plan->cold, plan->copies * bytes >= 4 * cache);
-    ASSERT_TRUE(plan->copies == 1 || (plan->copies - 1) * bytes < 4 * cache) << "not more than needed";
-  }
+  EXPECT_EQ(
+      bench.prepare(roomy.problem, small, {100 * set, 1}).error().text(),
+      "memory: operands of 49.2 kB are more than the half of this process's memory that tuning may take, 24.6 kB; "
+      "free memory, or raise the limit of this process's group");
 }
 
 TEST(HostBench, OneBenchForManyProblems) {

@@ -73,8 +73,7 @@ TEST(Json, ErrorsNameThePlace) {
   };
   EXPECT_EQ(error_of("\"state\":\"won\"", "\"state\":\"winner\""),
             "report.candidates[1].state: \"winner\" is not a candidate's state; known: won, measured, eliminated, "
-            "dropped, failed, "
-            "wrong, not_reached");
+            "dropped, failed, crashed, quarantined, wrong, not_reached");
   EXPECT_EQ(error_of("\"low_us\":98.5", "\"low_us\":\"fast\""),
             "report.candidates[1].timing.low_us: \"fast\" is not a number");
   EXPECT_EQ(error_of("\"samples\":25", "\"samples\":2.5"),

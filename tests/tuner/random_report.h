@@ -33,6 +33,7 @@ inline TuneReport random_report(Random& random) {
                       {}};
     c.timing = Timing{1 + below(1000) / 7.0, 0.5, -0.0, 1 + below(30)};
     c.accuracy = Accuracy{1e-3, 1e-7, 1e-6, below(2) ? std::numeric_limits<double>::quiet_NaN() : 0.25, 64, true, {}};
+    if (below(8) == 0) c.state = CandidateState::crashed;
     if (i == r.winner) c.state = CandidateState::won;
     r.candidates.push_back(std::move(c));
   }

@@ -25,6 +25,9 @@ inline TuneReport sample_report() {
   r.floor_us = 77.5;
   r.seconds = 1.25;
   r.conditions = "operands cold: 12 copies, 805 MB";
+  r.memory = "151 MB of the cap of 2.15 GB";
+  r.isolation = "worker process";
+  r.load = MachineLoad{1.5, 0.125};
   r.store_note = "stored choice not used: gemmsmith was 0.0.9, is 0.1.0";
   r.interrupted = true;
   r.provenance = {"cpu | AuthenticAMD", "native 1a2b3c", "0.1.0", "2026-12-01T11:08:14Z"};

@@ -82,6 +82,24 @@ TEST_F(StoreSchema, Version1IsBroughtForward) {
   EXPECT_GT(Database::open(path_, 10).value()->integer("SELECT count(*) FROM winners").value(), 0);
 }
 
+TEST_F(StoreSchema, Version2IsBroughtForward) {
+  const std::vector<TuneReport> reports = random_reports(11, 20);
+  {
+    Store store = Store::open(path_).value();
+    for (const TuneReport& report : reports) ASSERT_TRUE(store.save(report).ok());
+  }
+  const std::string before = exported(Store::open(path_).value());
+  execute(
+      "ALTER TABLE decisions DROP COLUMN memory; ALTER TABLE decisions DROP COLUMN isolation;"
+      "ALTER TABLE decisions DROP COLUMN load_average; ALTER TABLE decisions DROP COLUMN load_others;"
+      "DROP TABLE quarantine; DROP TABLE unfinished; PRAGMA user_version = 2");
+  Store store = Store::open(path_).value();
+  EXPECT_EQ(exported(store), before);
+  EXPECT_TRUE(store.verify().value().empty()) << "hashes that were saved before still agree";
+  EXPECT_TRUE(store.quarantine().value().empty());
+  EXPECT_TRUE(store.save_unfinished(reports[0]).ok());
+}
+
 TEST_F(StoreSchema, ManyProcessesMayBringItForward) {
   const std::vector<TuneReport> reports = random_reports(6, 40);
   make_version_1(reports);

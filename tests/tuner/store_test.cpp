@@ -102,7 +102,7 @@ TEST_F(StoreTest, NewerSchemaIsRefused) {
   execute("PRAGMA user_version = 7");
   EXPECT_EQ(Store::open(path_).error().text(),
             "store " + path_ +
-                ": schema version 7 is newer than 2, the last that gemmsmith " GEMMSMITH_VERSION
+                ": schema version 7 is newer than 3, the last that gemmsmith " GEMMSMITH_VERSION
                 " knows; use the newer gemmsmith, or name another store with --store or GEMMSMITH_STORE");
 }
 

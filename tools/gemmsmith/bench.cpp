@@ -14,12 +14,12 @@ constexpr const char* kExamples =
     "  gemmsmith bench llm.cases --sources native,openblas --configs 8 --budget 2s --json > bench.json\n";
 
 int run(const CaseFlags& flags) {
-  interrupt_flag();
   const auto device = open_device(flags.device, /*measure_peaks=*/!flags.json);
   if (!device) return fail(device.error(), kUsage);
+  interrupt_flag();
   const auto files = run_files(flags, *device, /*time=*/true);
   if (!files) return fail(files.error(), kUsage);
-  if (flags.json) std::cout << case_json(*files) << std::endl;
+  if (flags.json) std::cout << case_json(*files, *device) << std::endl;
   if (!flags.json)
     std::cout << bench_table(*files, device->facts(), standard_output().style) << summary_line(count(*files))
               << std::endl;

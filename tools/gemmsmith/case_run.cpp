@@ -2,6 +2,7 @@
 
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <random>
 
 #include "inputs.h"
 #include "interrupt.h"
@@ -45,17 +46,31 @@ nlohmann::json to_json(const std::string& file, const CaseResult& result) {
   return entry;
 }
 
+// In the order of the file.
+std::vector<CaseLine> sample_of(std::vector<CaseLine> lines, const CaseFlags& flags) {
+  if (flags.sample == 0 || lines.size() <= flags.sample) return lines;
+  std::vector<CaseLine> chosen;
+  std::mt19937_64 random(flags.seed);
+  for (size_t i = 0; i < lines.size(); ++i)  // each with the chance that makes all subsets equally likely
+    if (random() % (lines.size() - i) < flags.sample - chosen.size()) chosen.push_back(std::move(lines[i]));
+  return chosen;
+}
+
 }  // namespace
 
 void add_case_flags(CLI::App* command, CaseFlags& flags) {
-  command->add_option("files", flags.files, "Case files")->required()->type_name("FILE");
+  command->add_option("files", flags.files, "Case files, or lists of shapes (.csv)")->required()->type_name("FILE");
   add_device_flags(command, flags.device);
   add_source_flag(command, flags.device);
   command->add_option("--configs", flags.configs, "Candidates of each source, best guess first; 0 for all of them")
       ->type_name("N")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  command->add_option("--seed", flags.seed, "Of random inputs")->type_name("N")->capture_default_str();
+  command
+      ->add_option("--sample", flags.sample,
+                   "Run so many cases of each file, chosen at random by --seed; all without it")
+      ->type_name("N");
+  command->add_option("--seed", flags.seed, "Of random inputs and of --sample")->type_name("N")->capture_default_str();
   command->add_flag("--json", flags.json, "Print JSON instead of text");
 }
 
@@ -67,7 +82,7 @@ Result<std::vector<FileResults>> run_files(const CaseFlags& flags, const Device&
     GS_TRY(auto lines, read_cases(text, file));
     if (lines.empty())
       return Error{file, "the file", "has no case", "one problem a line, e.g. m={1,8} n=64 k=64 dtype=f32", {}};
-    cases.push_back(std::move(lines));
+    cases.push_back(sample_of(std::move(lines), flags));
   }
   const Terminal terminal = standard_error();
   ProgressLine progress(std::cerr, terminal.style, terminal.live, now_seconds);
@@ -96,7 +111,7 @@ Result<std::vector<FileResults>> run_files(const CaseFlags& flags, const Device&
   return files;
 }
 
-std::string case_json(const std::vector<FileResults>& files) {
+std::string case_json(const std::vector<FileResults>& files, const Device& device) {
   const CaseCounts counts = count(files);
   nlohmann::json results = nlohmann::json::array();
   for (const FileResults& file : files)
@@ -105,6 +120,7 @@ std::string case_json(const std::vector<FileResults>& files) {
                         {"refused", counts.refused},
                         {"failed", counts.failed},
                         {"interrupted", interrupted()},
+                        {"kernel_cache", cache_json(device.kernel_cache())},
                         {"results", std::move(results)}}
       .dump(2);
 }

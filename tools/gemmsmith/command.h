@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,7 +29,9 @@ void add_explain(CLI::App&, Chosen&);
 void add_check(CLI::App&, Chosen&);
 void add_bench(CLI::App&, Chosen&);
 void add_emit(CLI::App&, Chosen&);
+void add_compile(CLI::App&, Chosen&);
 void add_layout(CLI::App&, Chosen&);
+void add_simulate(CLI::App&, Chosen&);
 void add_doctor(CLI::App&, Chosen&);
 void add_store(CLI::App&, Chosen&);
 
@@ -44,10 +47,25 @@ CLI::App* add_command(CLI::App& app, Chosen& chosen, const char* name, const cha
 struct DeviceFlags {
   std::string device = "cpu";
   int threads = 0;
-  std::string sources;  // comma-separated
+  std::string sources;       // comma-separated
+  std::string kernel_cache;  // empty: the default
+  SimulationOptions simulation;
 };
 void add_device_flags(CLI::App*, DeviceFlags&);
 void add_source_flag(CLI::App*, DeviceFlags&);
+void add_arch_flag(CLI::App*, std::string& arch);  // after add_device_flags; instead of --device
+// What the binary cache did, in words; empty if nothing was compiled or looked up.
+std::string cache_line(const KernelCacheReport&);
+nlohmann::json cache_json(const KernelCacheReport&);
+
+// How candidates are kept from doing harm, and within which memory.
+struct IsolationFlags {
+  bool in_process = false;
+  int workers = 1;
+  std::string max_memory = "2GiB";
+};
+void add_isolation_flags(CLI::App*, IsolationFlags&);
+Status set_isolation(const IsolationFlags&, TuneOptions&);
 
 // `measure_peaks` as DeviceOptions has it. A source that the device does not have is an error with the names that it
 // has.

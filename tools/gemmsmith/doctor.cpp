@@ -5,6 +5,7 @@
 
 #include "command.h"
 #include "gemmsmith/json.h"
+#include "gemmsmith/worker.h"
 #include "output/table.h"
 #include "output/units.h"
 #include "terminal.h"
@@ -69,10 +70,25 @@ std::string device_text(const DeviceFacts& facts) {
                                     rate(facts.read_gbytes_per_s, " GB/s"));
 }
 
+// The folders, and what is in the first.
+std::string cache_text(const KernelCacheReport& cache) {
+  if (cache.folders.empty()) return field("kernel cache", "off: each process compiles its kernels");
+  return field("kernel cache", join(cache.folders, ", then ")) +
+         field("", plural(cache.kernels, "kernel") + ", " + format_bytes(double(cache.bytes)));
+}
+
+// Libraries are looked at in a worker: one that does harm while it is loaded is reported, too.
+TuneOptions here() {
+  TuneOptions options;
+  options.worker = this_program();
+  return options;
+}
+
 std::string doctor_json(const Device& device, const StoreState& store) {
   return nlohmann::json{{"gemmsmith", GEMMSMITH_VERSION},
                         {"device", nlohmann::json::parse(to_json(device.facts()))},
-                        {"sources", nlohmann::json::parse(to_json(device.sources()))},
+                        {"sources", nlohmann::json::parse(to_json(device.sources(here())))},
+                        {"kernel_cache", cache_json(device.kernel_cache())},
                         {"store",
                          {{"path", store.path},
                           {"state", store.state},
@@ -92,13 +108,13 @@ int run(const DoctorFlags& flags) {
   const Style style = standard_output().style;
   Table sources(
       {{.title = "source", .right = false}, {.title = "version", .right = false}, {.title = "state", .right = false}});
-  for (const SourceReport& source : device->sources())
+  for (const SourceReport& source : device->sources(here()))
     sources.add({source.name, source.version.empty() ? "-" : source.version,
                  source.supported ? "ready" : "missing: " + source.reason},
                 source.supported ? Tint::none : Tint::yellow);
   std::cout << field("gemmsmith", GEMMSMITH_VERSION) << device_text(device->facts()) << "\n"
             << sources.print({.width = kUnlimited, .colour = style.colour, .unicode = style.unicode}) << "\n"
-            << field("store", store.path) << field("", store.state) << std::flush;
+            << field("store", store.path) << field("", store.state) << cache_text(device->kernel_cache()) << std::flush;
   return kOk;
 }
 

@@ -16,6 +16,7 @@ namespace {
 struct ExplainFlags {
   std::vector<std::string> words;
   DeviceFlags device;
+  IsolationFlags isolation;
   std::string store, budget = "10s";
   bool all = false, json = false;
 };
@@ -36,6 +37,7 @@ Result<TuneReport> decide(const ExplainFlags& flags, const Device& device, const
   const Terminal terminal = standard_error();
   ProgressLine progress(std::cerr, terminal.style, terminal.live, now_seconds);
   TuneOptions options;
+  GS_CHECK(set_isolation(flags.isolation, options));
   options.budget_seconds = budget;
   options.sources = source_names(flags.device);
   options.cancel = &interrupt_flag();
@@ -62,7 +64,12 @@ int run(const ExplainFlags& flags) {
   const auto report = decide(flags, *device, *problem, *budget, store->has_value() ? &**store : nullptr);
   if (!report) return fail(report.error(), kFailed);
   if (flags.json) std::cout << to_json(*report) << std::endl;
-  if (!flags.json) std::cout << explain_text(*report, flags.all ? 0 : kListed, standard_output().style) << std::flush;
+  if (!flags.json) {
+    std::cout << explain_text(*report, flags.all ? 0 : kListed, standard_output().style);
+    if (const std::string cache = cache_line(device->kernel_cache()); !cache.empty())
+      std::cout << "\nkernels       " << cache << "\n";
+    std::cout << std::flush;
+  }
   if (interrupted()) return kInterrupted;
   return report->best() != nullptr ? kOk : kFailed;
 }
@@ -77,6 +84,7 @@ void add_explain(CLI::App& app, Chosen& chosen) {
   add_device_flags(command, flags->device);
   add_source_flag(command, flags->device);
   add_store_flag(command, flags->store);
+  add_isolation_flags(command, flags->isolation);
   command->add_option("--budget", flags->budget, "Time for a problem that has to be tuned first")
       ->type_name("DURATION")
       ->capture_default_str();

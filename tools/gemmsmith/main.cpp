@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "command.h"
+#include "gemmsmith/worker.h"
 #include "output/text.h"
 
 namespace gemmsmith::cli {
@@ -71,7 +72,9 @@ int run(int argc, char** argv) {
   add_check(app, chosen);
   add_bench(app, chosen);
   add_emit(app, chosen);
+  add_compile(app, chosen);
   add_layout(app, chosen);
+  add_simulate(app, chosen);
   add_doctor(app, chosen);
   add_store(app, chosen);
   try {
@@ -92,4 +95,8 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace gemmsmith::cli
 
-int main(int argc, char** argv) { return gemmsmith::cli::run(argc, argv); }
+// Tuning starts this program again, to build and run candidates in it.
+int main(int argc, char** argv) {
+  if (gemmsmith::is_worker(argc, argv)) return gemmsmith::serve_worker();
+  return gemmsmith::cli::run(argc, argv);
+}

@@ -25,6 +25,7 @@ struct StoreFlags {
   std::string store, other, file;
   std::vector<std::string> words, others;
   std::string older_than;
+  bool release = false;
   bool here = false, newest = false, history = false, all = false, damaged = false, dry_run = false, json = false;
 };
 
@@ -239,6 +240,28 @@ int run_gc(const StoreFlags& flags) {
   return kOk;
 }
 
+int run_quarantine(const StoreFlags& flags) {
+  std::optional<GemmProblem> problem;
+  if (!flags.words.empty()) {
+    auto read = read_problem(flags.words);
+    if (!read) return fail(read.error(), kUsage);
+    problem = *std::move(read);
+  }
+  auto store = open_existing(flags.store, "--store");
+  if (!store) return fail(store.error(), kUsage);
+  const auto device = fingerprint(flags.here);
+  if (!device) return fail(device.error(), kUsage);
+  const auto entries = store->quarantine(problem, *device);
+  if (!entries) return fail(entries.error(), kFailed);
+  if (flags.release)
+    if (const auto released = store->release(problem, *device); !released) return fail(released.error(), kFailed);
+  if (flags.json)
+    std::cout << quarantine_json(*entries) << std::endl;
+  else
+    std::cout << quarantine_text(*entries, flags.release) << std::flush;
+  return kOk;
+}
+
 // The commands, each with its flags.
 class Commands {
  public:
@@ -305,6 +328,17 @@ void add_exchange(Commands& commands) {
   commands.add_json();
 }
 
+void add_quarantine(Commands& commands) {
+  CLI::App* quarantine =
+      commands.add("quarantine", "List candidates that crashed and are not tried again", run_quarantine,
+                   "  gemmsmith store quarantine\n"
+                   "  gemmsmith store quarantine 128x4096x1024 dtype=bf16 --release\n");
+  quarantine->add_option("problem", commands.flags().words, "Only those of a problem")->type_name("PROBLEM");
+  quarantine->add_flag("--release", commands.flags().release, "Let the next tuning try them again");
+  commands.add_here();
+  commands.add_json();
+}
+
 void add_upkeep(Commands& commands) {
   commands.add("verify", "Check the file and every decision in it; exit with 1 if anything is wrong", run_verify,
                "  gemmsmith store verify\n"
@@ -335,6 +369,7 @@ void add_store(CLI::App& app, Chosen& chosen) {
   Commands commands(*group, chosen);
   add_views(commands);
   add_exchange(commands);
+  add_quarantine(commands);
   add_upkeep(commands);
 }
 

@@ -7,6 +7,7 @@
 #include "gemmsmith/json.h"
 #include "inputs.h"
 #include "interrupt.h"
+#include "output/explain_text.h"
 #include "output/progress.h"
 #include "output/tune_table.h"
 #include "output/units.h"
@@ -18,10 +19,11 @@ namespace {
 struct TuneFlags {
   std::vector<std::string> words;
   DeviceFlags device;
+  IsolationFlags isolation;
   std::string store, budget;
   std::optional<std::string> tokens;
   uint64_t seed = 1;
-  bool retune = false, json = false;
+  bool retune = false, verbose = false, json = false;
 };
 
 constexpr double kProblemSeconds = 10;  // of a single problem, unless --budget says otherwise
@@ -41,15 +43,15 @@ constexpr const char* kExamples =
     "  gemmsmith tune shapes.csv --sources native,openblas --json > tuned.json\n";
 
 // Tunes the problems one after the other. What one of them leaves of its share is shared by those after it.
-std::vector<Outcome> tune_all(const TuneFlags& flags, const Device& device, const Work& work, double budget,
-                              Store* store, ProgressLine& progress) {
+std::vector<Outcome> tune_all(const TuneFlags& flags, const TuneOptions& common, const Device& device, const Work& work,
+                              double budget, Store* store, ProgressLine& progress) {
   std::vector<Outcome> outcomes(work.distinct.size());
   const double end = now_seconds() + budget;
   for (size_t i = 0; i < work.distinct.size() && !interrupted(); ++i) {
     const auto item =
         std::find_if(work.items.begin(), work.items.end(), [&](const WorkItem& w) { return w.index == i; });
     const std::string label = item_label(*item);
-    TuneOptions options;
+    TuneOptions options = common;
     options.budget_seconds = std::max(kLeastSeconds, (end - now_seconds()) / double(work.distinct.size() - i));
     options.sources = source_names(flags.device);
     options.retune = flags.retune;
@@ -66,11 +68,12 @@ std::vector<Outcome> tune_all(const TuneFlags& flags, const Device& device, cons
     const Style& style = progress.style();
     if (!outcomes[i].report || !outcomes[i].report->from_store)
       progress.keep(fit(outcome_line(label, outcomes[i]), style.width, style.unicode));
+    if (flags.verbose && outcomes[i].report) progress.keep(surroundings(*outcomes[i].report));
   }
   return outcomes;
 }
 
-nlohmann::json to_json_document(const Work& work, const std::vector<Outcome>& outcomes, const DeviceFacts& facts,
+nlohmann::json to_json_document(const Work& work, const std::vector<Outcome>& outcomes, const Device& device,
                                 double seconds) {
   nlohmann::json problems = nlohmann::json::array();
   for (const WorkItem& item : work.items) {
@@ -94,7 +97,8 @@ nlohmann::json to_json_document(const Work& work, const std::vector<Outcome>& ou
                       {"time_us", total.time_us},
                       {"alone_us", alone}});
   }
-  return {{"device", facts.fingerprint()},
+  return {{"device", device.facts().fingerprint()},
+          {"kernel_cache", cache_json(device.kernel_cache())},
           {"seconds", seconds},
           {"interrupted", interrupted()},
           {"problems", std::move(problems)},
@@ -119,21 +123,23 @@ int run(const TuneFlags& flags) {
     if (!given) return fail(given.error(), kUsage);
     budget = *given;
   }
-  interrupt_flag();  // from here on Ctrl-C loses nothing
+  TuneOptions common;
+  if (const Status set = set_isolation(flags.isolation, common); !set) return fail(set.error(), kUsage);
   auto device = open_device(flags.device, /*measure_peaks=*/true);
   if (!device) return fail(device.error(), kUsage);
+  interrupt_flag();  // from here on there is something that Ctrl-C must not lose
   auto store = open_store(flags.store);
   if (!store) return fail(store.error(), kUsage);
   Store* kept = store->has_value() ? &**store : nullptr;
 
   const Terminal error_stream = standard_error();
   ProgressLine progress(std::cerr, error_stream.style, error_stream.live, now_seconds);
-  const std::vector<Outcome> outcomes = tune_all(flags, *device, *work, budget, kept, progress);
+  const std::vector<Outcome> outcomes = tune_all(flags, common, *device, *work, budget, kept, progress);
   progress.clear();
 
   const double seconds = now_seconds() - start;
   if (flags.json) {
-    std::cout << to_json_document(*work, outcomes, device->facts(), seconds).dump(2) << std::endl;
+    std::cout << to_json_document(*work, outcomes, *device, seconds).dump(2) << std::endl;
   } else {
     std::cout << tune_summary(*work, outcomes, device->facts(), standard_output().style);
     const auto stored = std::count_if(outcomes.begin(), outcomes.end(),
@@ -142,6 +148,7 @@ int run(const TuneFlags& flags) {
               << format_seconds(seconds);
     if (kept != nullptr && !kept->read_only()) std::cout << "; kept in " << kept->path();
     std::cout << "\n";
+    if (const std::string cache = cache_line(device->kernel_cache()); !cache.empty()) std::cout << cache << "\n";
     // Without a store there is nothing to read: explain would tune it again.
     if (kept != nullptr)
       std::cout << "Why a winner won: " << explain_command(flags, work->items.front().named.problem) << "\n";
@@ -170,10 +177,13 @@ void add_tune(CLI::App& app, Chosen& chosen) {
   command->add_option("--tokens", flags->tokens, "Tokens in one pass through a model; 1,128 without it")
       ->type_name("N,N");
   add_store_flag(command, flags->store);
+  add_isolation_flags(command, flags->isolation);
   command->add_flag("--retune", flags->retune, "Measure even where the store has a choice that holds");
   command->add_option("--seed", flags->seed, "Of random inputs and the order of measuring")
       ->type_name("N")
       ->capture_default_str();
+  command->add_flag("--verbose", flags->verbose,
+                    "Print for each problem what it was measured with: copies, memory, worker, load");
   command->add_flag("--json", flags->json, "Print JSON instead of a table");
   command->footer(kExamples);
 }

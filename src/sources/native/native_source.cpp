@@ -2,10 +2,11 @@
 
 #include <bit>
 #include <chrono>
-#include <map>
-#include <mutex>
 
+#include "problem/spec.h"
 #include "sources/native/build_id.h"
+#include "sources/native/loaded_kernels.h"
+#include "support/text.h"
 #include "templates/template.h"
 
 namespace gemmsmith {
@@ -45,11 +46,31 @@ int64_t stride(const GemmProblem& p, const KernelArgument& argument) {
   return full ? p.m * p.n : 0;
 }
 
+// What a launch may touch: from an operand's lowest element to its highest, gaps between rows included.
+std::vector<OperandMemory> memory_of(const GemmProblem& p, const GemmArguments& arguments) {
+  std::vector<OperandMemory> memory;
+  const auto add = [&](const MatrixOperand& o, const void* base, bool writable) {
+    const ElementSpan span = span_of(o, p.batch);
+    const int64_t bytes = bytes_of(o.spec->type);
+    char* const first = static_cast<char*>(const_cast<void*>(base));
+    if (base && !span.empty())
+      memory.push_back({std::string(1, o.name), first + span.low * bytes, span.elements() * bytes, writable});
+  };
+  add(operand_a(p), arguments.a, false);
+  add(operand_b(p), arguments.b, false);
+  if (p.reads_c() && arguments.c != arguments.d) add(operand_c(p), arguments.c, false);
+  add(operand_d(p), arguments.d, true);
+  for (size_t i = 0; i < p.inputs.size() && i < arguments.inputs.size(); ++i)
+    memory.push_back({p.inputs[i].name, const_cast<void*>(arguments.inputs[i]),
+                      elements_of(p.inputs[i], p) * bytes_of(p.inputs[i].type), false});
+  return memory;
+}
+
 // A loaded kernel with everything but the pointers of one problem filled in.
 class NativeKernel : public Kernel {
  public:
   NativeKernel(std::shared_ptr<LoadedKernel> loaded, const GemmProblem& p, double build_ms)
-      : loaded_(std::move(loaded)), build_ms_(build_ms) {
+      : loaded_(std::move(loaded)), problem_(p), build_ms_(build_ms) {
     nothing_to_do_ = p.m == 0 || p.n == 0 || p.batch == 0;
     for (const KernelArgument& argument : loaded_->signature().arguments) {
       const int slot = int(words_.size());
@@ -81,6 +102,7 @@ class NativeKernel : public Kernel {
     const void* operands[] = {arguments.a, arguments.b, arguments.c, arguments.d};
     for (const Slot& s : slots_)
       words_[s.word] = reinterpret_cast<int64_t>(s.operand < 4 ? operands[s.operand] : arguments.inputs[s.operand - 4]);
+    if (loaded_->checks_memory()) loaded_->set_memory(memory_of(problem_, arguments));
     return loaded_->launch(words_.data());
   }
   double build_ms() const override { return build_ms_; }
@@ -97,15 +119,21 @@ class NativeKernel : public Kernel {
   }
 
   std::shared_ptr<LoadedKernel> loaded_;
+  GemmProblem problem_;
   std::vector<int64_t> words_;
   std::vector<Slot> slots_;
   double build_ms_;
   bool nothing_to_do_ = false;
 };
 
+std::string cache_key(const Target& target, const std::string& kernel_key, bool check_bounds) {
+  return concat(kNativeBuildId, " | ", target.code_id(), " | ", kernel_key, check_bounds ? " | bounds" : "");
+}
+
 class NativeSource : public Source {
  public:
-  NativeSource(Target& target, const NativeOptions& options) : target_(target), options_(options) {}
+  NativeSource(Target& target, const NativeOptions& options)
+      : target_(target), options_(options), loaded_(options.max_loaded) {}
   std::string name() const override { return "native"; }
   std::string version() const override { return kNativeBuildId; }
 
@@ -144,9 +172,10 @@ class NativeSource : public Source {
   Result<std::unique_ptr<Kernel>> build(const GemmProblem& p, const DeviceFacts& device,
                                         const Candidate& candidate) override {
     GS_CHECK(check_candidate(candidate.config, p, device));
-    const std::string key = kernel_key(candidate.config, p, device);
     const auto start = std::chrono::steady_clock::now();
-    std::shared_ptr<LoadedKernel> loaded = find(key);
+    const std::string key = cache_key(target_, kernel_key(candidate.config, p, device), options_.check_bounds);
+    std::shared_ptr<LoadedKernel> loaded = loaded_.find(key);  // one compiled kernel serves every problem of its class
+    if (!loaded) loaded = load_saved(key);
     if (!loaded) {
       GS_TRY(const CompiledKernel compiled, target_.compile(
                                                 [&](IrContext& context) {
@@ -155,28 +184,28 @@ class NativeSource : public Source {
                                                 },
                                                 {.verify = options_.verify}));
       GS_TRY(loaded, target_.load(compiled));
-      keep(key, loaded);
+      if (options_.cache) options_.cache->save(key, compiled);
     }
+    loaded = loaded_.keep(key, std::move(loaded));
     const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     return std::unique_ptr<Kernel>(new NativeKernel(std::move(loaded), p, ms));
   }
 
  private:
-  // One compiled kernel serves every problem of its class.
-  std::shared_ptr<LoadedKernel> find(const std::string& key) {
-    const std::lock_guard lock(mutex_);
-    const auto found = loaded_.find(key);
-    return found == loaded_.end() ? nullptr : found->second;
-  }
-  void keep(const std::string& key, std::shared_ptr<LoadedKernel> kernel) {
-    const std::lock_guard lock(mutex_);
-    loaded_.emplace(key, std::move(kernel));
+  // The kernel of the binary cache; null if there is none that can be loaded.
+  std::shared_ptr<LoadedKernel> load_saved(const std::string& key) {
+    if (!options_.cache) return nullptr;
+    const std::optional<CompiledKernel> saved = options_.cache->find(key);
+    if (!saved) return nullptr;
+    auto loaded = target_.load(*saved);
+    if (loaded.ok()) return *std::move(loaded);
+    options_.cache->reject(key, loaded.error());
+    return nullptr;
   }
 
   Target& target_;
   NativeOptions options_;
-  std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<LoadedKernel>> loaded_;
+  LoadedKernels loaded_;
 };
 
 }  // namespace
@@ -185,9 +214,25 @@ std::unique_ptr<Source> make_native_source(Target& target, const NativeOptions& 
   return std::make_unique<NativeSource>(target, options);
 }
 
-Result<CompiledKernel> compile_native(Target& target, const GemmProblem& p, const std::string& config) {
-  return target.compile([&](IrContext& context) { return stage_kernel(context, config, p, target.facts()); },
-                        {.verify = true, .keep_stages = true});
+std::string native_kernel_key(const Target& target, const GemmProblem& p, const std::string& config) {
+  return cache_key(target, kernel_key(config, p, target.facts()), /*check_bounds=*/false);
+}
+
+Result<CompiledKernel> compile_native(Target& target, const GemmProblem& p, const std::string& config,
+                                      const NativeCompile& options) {
+  GS_CHECK(check_candidate(config, p, target.facts()));
+  KernelCache* const cache = options.report_only ? nullptr : options.cache;
+  const std::string key = native_kernel_key(target, p, config);
+  if (cache && options.object_only)
+    if (std::optional<CompiledKernel> saved = cache->find(key)) return *std::move(saved);
+  CompileOptions compile;
+  compile.verify = true;
+  compile.keep_stages = !options.object_only;
+  compile.report_only = options.report_only;
+  GS_TRY(CompiledKernel compiled,
+         target.compile([&](IrContext& context) { return stage_kernel(context, config, p, target.facts()); }, compile));
+  if (cache) cache->save(key, compiled);
+  return compiled;
 }
 
 }  // namespace gemmsmith

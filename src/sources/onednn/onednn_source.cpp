@@ -76,6 +76,17 @@ Supports covers(const GemmProblem& p) {
   return {};
 }
 
+// Whether what is converted to D may be NaN although A and B are integers.
+bool may_be_nan(const GemmProblem& p, const std::vector<onednn::PostOp>& post_ops) {
+  if (p.reads_c() && is_float(p.c.type)) return true;
+  for (const InputSpec& input : p.inputs)
+    if (is_float(input.type)) return true;
+  for (const onednn::PostOp& op : post_ops)
+    if (op.function != "linear" && op.function != "abs" && op.function != "tanh" && op.function != "sigmoid")
+      return true;
+  return false;
+}
+
 // The configuration for a problem: fused if the library has the epilogue, else with a pass over an f32 D. The two are
 // not offered together: the pass reads and writes D once more and has never been the faster one.
 Result<Choice> choose(const std::shared_ptr<const Api>& api, const GemmProblem& p, const DeviceFacts& device) {
@@ -83,6 +94,13 @@ Result<Choice> choose(const std::shared_ptr<const Api>& api, const GemmProblem& 
   if (nothing_to_do(p)) return Choice{kFused, std::nullopt};
   std::string refusal = concat("epilogue ", p.epilogue.print(), ": not a chain of its post-ops");
   if (const auto post_ops = onednn::post_ops_of(p.epilogue)) {
+    if (!is_float(p.d.type) && may_be_nan(p, *post_ops))
+      return Error{
+          {},
+          concat("D is ", name_of(p.d.type), " and may be made from NaN, which it converts to the largest number"),
+          {},
+          {},
+          {}};
     Result<MatmulPlan> fused = MatmulPlan::create_best(api, p, *post_ops, device.threads);
     if (fused.ok()) return Choice{kFused, std::move(fused).value()};
     refusal = fused.error().text();

@@ -11,6 +11,8 @@
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/Utils/Cloning.h"
+#include "support/hash.h"
+#include "support/text.h"
 
 namespace gemmsmith {
 namespace {
@@ -75,6 +77,11 @@ Result<std::unique_ptr<CodeGenerator>> CodeGenerator::create(FeaturesLimit limit
   auto machine = builder->createTargetMachine();
   if (!machine) return failed(machine.takeError());
   return std::unique_ptr<CodeGenerator>(new CodeGenerator(std::move(*machine), vector_bytes));
+}
+
+std::string CodeGenerator::id() const {
+  return concat(machine_->getTargetTriple().str(), " ", machine_->getTargetCPU().str(), " ", vector_bytes_, " ",
+                hash_hex(machine_->getTargetFeatureString().str()));
 }
 
 void CodeGenerator::prepare(llvm::Module& module) const {

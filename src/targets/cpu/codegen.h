@@ -26,6 +26,8 @@ class CodeGenerator {
   ~CodeGenerator();
 
   llvm::TargetMachine& machine() { return *machine_; }
+  // "x86_64-pc-linux-gnu znver5 64 0123...": triple, CPU, preferred width and a hash of all features on and off.
+  std::string id() const;
   // Names the target in a freshly translated module and in each of its functions. To be called before it is optimized.
   void prepare(llvm::Module&) const;
   // Consumes the module's code: it is not to be used afterwards. Errors: what LLVM reports.

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <mutex>
 
+#include "compiler/fatal_errors.h"
 #include "compiler/lower_to_llvm.h"
 #include "compiler/translate.h"
 #include "llvm/IR/LLVMContext.h"
@@ -81,17 +82,21 @@ class Stopwatch {
 
 class CpuTarget : public Target {
  public:
-  CpuTarget(DeviceFacts facts, FeaturesLimit limit, std::shared_ptr<Runtime> runtime)
-      : facts_(std::move(facts)), limit_(limit), runtime_(std::move(runtime)) {}
+  CpuTarget(DeviceFacts facts, FeaturesLimit limit, std::unique_ptr<CodeGenerator> generator,
+            std::shared_ptr<Runtime> runtime)
+      : facts_(std::move(facts)), code_id_(generator->id()), limit_(limit), runtime_(std::move(runtime)) {
+    generators_.push_back(std::move(generator));
+  }
 
   const DeviceFacts& facts() const override { return facts_; }
+  std::string code_id() const override { return code_id_; }
 
   Result<CompiledKernel> compile(const std::function<Result<KernelIr>(IrContext&)>& stage,
                                  const CompileOptions& options) override {
     GS_TRY(std::unique_ptr<CodeGenerator> generator, take_generator());
-    auto kernel = compile_with(*generator, stage, options);
+    auto kernel = compile_with(generator, stage, options);
     const std::lock_guard lock(mutex_);
-    generators_.push_back(std::move(generator));
+    if (generator) generators_.push_back(std::move(generator));
     return kernel;
   }
 
@@ -114,17 +119,36 @@ class CpuTarget : public Target {
     return CodeGenerator::create(limit_, facts_.vector_bytes);
   }
 
-  static Result<CompiledKernel> compile_with(CodeGenerator&, const std::function<Result<KernelIr>(IrContext&)>& stage,
+  // Takes the generator away if it can never be used again.
+  static Result<CompiledKernel> compile_with(std::unique_ptr<CodeGenerator>&,
+                                             const std::function<Result<KernelIr>(IrContext&)>& stage,
                                              const CompileOptions&);
 
   DeviceFacts facts_;
+  std::string code_id_;
   FeaturesLimit limit_;
   std::shared_ptr<Runtime> runtime_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<CodeGenerator>> generators_;
 };
 
-Result<CompiledKernel> CpuTarget::compile_with(CodeGenerator& generator,
+// From LLVM IR to an object.
+Status generate(llvm::Module& code, CodeGenerator& generator, const CompileOptions& options, CompiledKernel& kernel) {
+  Stopwatch stopwatch;
+  generator.prepare(code);
+  optimize(code, generator.machine());
+  kernel.ms.optimize = stopwatch.lap_ms();
+  if (options.keep_stages) {
+    kernel.stages["llvm"] = print(code);
+    GS_TRY(kernel.stages["asm"], generator.assembly(code));
+    stopwatch.lap_ms();
+  }
+  GS_TRY(kernel.object, generator.object(code));
+  kernel.ms.codegen = stopwatch.lap_ms();
+  return Done{};
+}
+
+Result<CompiledKernel> CpuTarget::compile_with(std::unique_ptr<CodeGenerator>& generator,
                                                const std::function<Result<KernelIr>(IrContext&)>& stage,
                                                const CompileOptions& options) {
   CompiledKernel kernel;
@@ -145,26 +169,22 @@ Result<CompiledKernel> CpuTarget::compile_with(CodeGenerator& generator,
     return in_kernel(std::move(lowered).error());
   kernel.ms.passes = stopwatch.lap_ms();
 
-  llvm::LLVMContext llvm_context;
-  auto translated = translate_to_llvm_ir(module, llvm_context, options.verify);
+  auto llvm_context = std::make_unique<llvm::LLVMContext>();
+  auto translated = translate_to_llvm_ir(module, *llvm_context, options.verify);
   if (!translated.ok()) return in_kernel(std::move(translated).error());
-  llvm::Module& code = **translated;
-  generator.prepare(code);
   kernel.ms.translate = stopwatch.lap_ms();
-  optimize(code, generator.machine());
-  kernel.ms.optimize = stopwatch.lap_ms();
 
-  if (options.keep_stages) {
-    kernel.stages["llvm"] = print(code);
-    auto assembly = generator.assembly(code);
-    if (!assembly.ok()) return in_kernel(std::move(assembly).error());
-    kernel.stages["asm"] = std::move(*assembly);
-    stopwatch.lap_ms();
+  Status generated = Done{};
+  const std::optional<std::string> fatal =
+      fatal_error_of([&] { generated = generate(**translated, *generator, options, kernel); });
+  if (fatal) {
+    // LLVM was in the middle of something: none of these can be destroyed.
+    (void)translated->release();
+    (void)llvm_context.release();
+    (void)generator.release();
+    return in_kernel(Error{"compiler", "LLVM's code generator", "gave up: " + *fatal, "", {}});
   }
-  auto object = generator.object(code);
-  if (!object.ok()) return in_kernel(std::move(object).error());
-  kernel.object = std::move(*object);
-  kernel.ms.codegen = stopwatch.lap_ms();
+  if (!generated.ok()) return in_kernel(std::move(generated).error());
   return kernel;
 }
 
@@ -180,6 +200,7 @@ Result<std::unique_ptr<Target>> make_cpu_target(const CpuTargetOptions& options)
   GS_TRY(const FeaturesLimit limit, features_limit_named(options.features_limit));
   GS_TRY(DeviceFacts facts, describe_cpu(host_probe(), limit));
   if (options.threads > 0) facts.threads = options.threads;
+  GS_TRY(std::unique_ptr<CodeGenerator> generator, CodeGenerator::create(limit, facts.vector_bytes));
   GS_TRY(std::unique_ptr<Loader> loader, Loader::create());
   if (options.measure_peaks) {
     DeviceFacts cores = facts;  // threads beyond the cores add nothing to a peak
@@ -191,7 +212,7 @@ Result<std::unique_ptr<Target>> make_cpu_target(const CpuTargetOptions& options)
     facts.read_gbytes_per_s = peaks.read_gbytes_per_s;
   }
   auto runtime = std::make_shared<Runtime>(std::move(loader), facts.threads, facts.threads <= facts.cores);
-  return std::unique_ptr<Target>(new CpuTarget(std::move(facts), limit, std::move(runtime)));
+  return std::unique_ptr<Target>(new CpuTarget(std::move(facts), limit, std::move(generator), std::move(runtime)));
 }
 
 }  // namespace gemmsmith

@@ -1,6 +1,9 @@
 #include "targets/cpu/parallel.h"
 
+#include <pthread.h>
+
 #include "gemmsmith/result.h"
+#include "support/signals.h"
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -12,6 +15,14 @@ thread_local Launch* current_launch = nullptr;
 thread_local bool inside_pass = false;
 
 constexpr int kSpins = 2000;  // of about 25 ns: a pause takes 40 to 140 cycles
+
+// Forks between the first process that had a pool and this one: what a pool is older than took its workers away.
+std::atomic<uint32_t> forks{0};
+
+void count_forks() {
+  [[maybe_unused]] static const int once =
+      pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
+}
 
 void pause_briefly() {
 #if defined(__x86_64__)
@@ -27,10 +38,20 @@ LaunchScope::~LaunchScope() { current_launch = outer_; }
 ThreadPool::ThreadPool(int threads, bool spin) : spin_(spin) {
   GS_ASSERT(threads >= 1 && threads <= int(kInside),
             "a pool has its caller at least, and no more than its gate can count");
+  count_forks();
+  forks_ = forks.load(std::memory_order_relaxed);
+  const SignalsBlocked blocked;
   for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { serve(); });
 }
 
+bool ThreadPool::lost_its_workers() const { return forks.load(std::memory_order_relaxed) != forks_; }
+
 ThreadPool::~ThreadPool() {
+  if (lost_its_workers()) {
+    // Neither can they be joined, nor may they be detached: their memory may be that of new threads by now.
+    (void)new std::vector<std::thread>(std::move(workers_));
+    return;
+  }
   stop_.store(true, std::memory_order_relaxed);
   gate_.fetch_xor(kNumber, std::memory_order_release);  // sleepers wait for a change of the gate
   gate_.notify_all();
@@ -38,7 +59,7 @@ ThreadPool::~ThreadPool() {
 }
 
 void ThreadPool::run(ParallelPart part, const int64_t* captured, int64_t count) {
-  if (count <= 1 || inside_pass || workers_.empty()) {
+  if (count <= 1 || inside_pass || workers_.empty() || lost_its_workers()) {
     for (int64_t i = 0; i < count; ++i) part(captured, i);
     return;
   }

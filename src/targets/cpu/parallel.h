@@ -35,7 +35,8 @@ class LaunchScope {
 
 // Threads that run the passes of one loop at a time; the thread that asks runs its share. Each takes the next index
 // when it is free, so that a core that is slower, or was taken away for a while, runs fewer passes. Idle threads spin
-// for some 50 us, since kernels follow each other closely, and then sleep.
+// for some 50 us, since kernels follow each other closely, and then sleep. Signals of the program are not delivered to
+// them. After fork() the child has no workers: there a pool runs its passes one after the other, in the thread that asks.
 class ThreadPool {
  public:
   // `threads` counts the caller; at least 1. `spin` is to be false where there are more threads than cores.
@@ -56,6 +57,7 @@ class ThreadPool {
   static constexpr uint32_t kInside = 0xffff, kOpen = 0x10000, kNumber = 0xfffe0000;
 
   void serve();
+  bool lost_its_workers() const;
   uint32_t wait_for_other_than(uint32_t number) const;
   void take_indices();
 
@@ -70,6 +72,7 @@ class ThreadPool {
   alignas(64) Loop loop_;  // written while the gate is closed and nobody is inside
   std::atomic<bool> stop_{false};
   bool spin_;
+  uint32_t forks_ = 0;  // of this process when the workers were started
   std::mutex turn_;
   std::vector<std::thread> workers_;
 };

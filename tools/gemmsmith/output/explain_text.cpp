@@ -11,9 +11,9 @@
 namespace gemmsmith::cli {
 namespace {
 
-constexpr CandidateState kStates[] = {CandidateState::won,    CandidateState::measured, CandidateState::eliminated,
-                                      CandidateState::wrong,  CandidateState::failed,   CandidateState::not_reached,
-                                      CandidateState::dropped};
+constexpr CandidateState kStates[] = {CandidateState::won,     CandidateState::measured,    CandidateState::eliminated,
+                                      CandidateState::crashed, CandidateState::quarantined, CandidateState::wrong,
+                                      CandidateState::failed,  CandidateState::not_reached, CandidateState::dropped};
 
 constexpr size_t kNameWidth = 11;
 std::string field(const std::string& name, const std::string& value) {
@@ -114,7 +114,8 @@ std::string candidate_lines(const TuneReport& report, size_t limit, const Style&
     const CandidateReport& c = report.candidates[order[i]];
     std::string state(name_of(c.state));
     std::replace(state.begin(), state.end(), '_', ' ');
-    const bool bad = c.state == CandidateState::wrong || c.state == CandidateState::failed;
+    const bool bad = c.state == CandidateState::wrong || c.state == CandidateState::failed ||
+                     c.state == CandidateState::crashed || c.state == CandidateState::quarantined;
     // The winner's reason is the decision, which stands above.
     const bool said = c.reason == report.decision;
     const std::string why = said ? "" : !c.reason.empty() || !c.accuracy ? c.reason : c.accuracy->failure;
@@ -134,6 +135,18 @@ std::string candidate_lines(const TuneReport& report, size_t limit, const Style&
 
 }  // namespace
 
+std::string surroundings(const TuneReport& report) {
+  std::string text;
+  if (!report.conditions.empty()) text += field("operands", report.conditions);
+  if (!report.memory.empty()) text += field("memory", report.memory);
+  if (!report.isolation.empty()) text += field("isolation", report.isolation);
+  if (report.load)
+    text += field("load", format_fraction(report.load->others) + " of the CPU time went to other processes; " +
+                              format_digits(report.load->load_average) + " threads ran or waited on average" +
+                              (report.load->busy() ? ": too busy to trust small differences" : ""));
+  return text;
+}
+
 std::string explain_text(const TuneReport& report, size_t candidates, const Style& style) {
   const GemmProblem& problem = report.problem;
   std::string text = tinted(problem.print(), Tint::bold, style.colour) + "\n";
@@ -141,10 +154,11 @@ std::string explain_text(const TuneReport& report, size_t candidates, const Styl
   if (report.floor_us > 0) text += field("floor", format_time(report.floor_us) + " by the device's measured peaks");
   text += verdict(report);
   if (report.interrupted) text += field("note", "interrupted: the search ended before its time was up");
-  if (!report.store_note.empty()) text += field("note", "measured again: " + report.store_note);
+  for (const std::string& note : note_lines(report)) text += field("note", note);
   text += "\n" + source_lines(report, style) + "\n" + candidate_lines(report, candidates, style);
   const Provenance& from = report.provenance;
-  text += "\n" + field("device", from.device) + field("sources", from.sources) + field("gemmsmith", from.gemmsmith) +
+  text += "\n" + surroundings(report) + field("device", from.device) + field("sources", from.sources) +
+          field("gemmsmith", from.gemmsmith) +
           field("measured", from.measured_at + ", in " + format_seconds(report.seconds) +
                                 (report.from_store ? "; read from the store" : ""));
   return text;

@@ -1,5 +1,7 @@
 #include "output/store_text.h"
 
+#include <nlohmann/json.hpp>
+
 #include "output/table.h"
 #include "output/units.h"
 
@@ -71,6 +73,28 @@ std::string freed_line(const StoreFreed& freed, bool dry_run) {
   return plural(freed.dropped, "decision") + (dry_run ? " would be dropped, " : " dropped, ") +
          std::to_string(freed.kept) + " kept, " + (dry_run ? "about " : "") + format_bytes(double(freed.bytes)) +
          (dry_run ? " would be freed" : " freed");
+}
+
+std::string quarantine_text(const std::vector<QuarantineEntry>& entries, bool released) {
+  std::string text;
+  for (const QuarantineEntry& e : entries)
+    text += e.problem + ": " + e.source + " " + e.config + "\n  since " + e.since + " on " + e.device + ", " +
+            e.source + " " + e.version + ", gemmsmith " + e.gemmsmith + "\n  " + e.evidence + "\n";
+  return text + plural(int64_t(entries.size()), "candidate") + (released ? " released\n" : " in quarantine\n");
+}
+
+std::string quarantine_json(const std::vector<QuarantineEntry>& entries) {
+  nlohmann::ordered_json array = nlohmann::ordered_json::array();
+  for (const QuarantineEntry& e : entries)
+    array.push_back({{"problem", e.problem},
+                     {"device", e.device},
+                     {"source", e.source},
+                     {"version", e.version},
+                     {"gemmsmith", e.gemmsmith},
+                     {"config", e.config},
+                     {"evidence", e.evidence},
+                     {"since", e.since}});
+  return array.dump(2);
 }
 
 }  // namespace gemmsmith::cli

@@ -112,6 +112,29 @@ std::string refusals(const std::vector<Outcome>& outcomes) {
   return text;
 }
 
+// Candidates that ended their workers, and what makes times doubtful; of what was measured now.
+std::string warnings(const std::vector<Outcome>& outcomes) {
+  std::string text;
+  double busiest = 0;
+  std::string in_process;
+  for (const Outcome& outcome : outcomes) {
+    if (!outcome.report || outcome.report->from_store) continue;
+    const TuneReport& report = *outcome.report;
+    for (const CandidateReport& c : report.candidates)
+      if (c.state == CandidateState::crashed)
+        text +=
+            shape_label(report.problem) + ": " + c.source + " " + c.config + " is in quarantine: " + c.reason + "\n";
+    if (report.load && report.load->busy()) busiest = std::max(busiest, report.load->others);
+    if (report.isolation.starts_with("in process: ") && report.isolation != "in process: asked for")
+      in_process = report.isolation.substr(report.isolation.find(':') + 2);
+  }
+  if (busiest > 0)
+    text += "The machine was busy: other processes took up to " + format_fraction(busiest) +
+            " of its CPU time meanwhile; small differences may be noise.\n";
+  if (!in_process.empty()) text += "Candidates ran in this process, not in a worker: " + in_process + "\n";
+  return text;
+}
+
 // The meaning of the columns, and what did not go as it should.
 std::string notes(const std::vector<Outcome>& outcomes, const std::vector<std::string>& sources) {
   std::string text;
@@ -127,12 +150,20 @@ std::string notes(const std::vector<Outcome>& outcomes, const std::vector<std::s
   };
   if (any([](const TuneReport& r) { return r.interrupted; })) text += "*: interrupted before its time was up.\n";
   for (const Outcome& outcome : outcomes)
-    if (outcome.report && !outcome.report->store_note.empty())
-      text += shape_label(outcome.report->problem) + ": measured again: " + outcome.report->store_note + "\n";
-  return text;
+    if (outcome.report)
+      for (const std::string& line : note_lines(*outcome.report))
+        text += shape_label(outcome.report->problem) + ": " + line + "\n";
+  return text + warnings(outcomes);
 }
 
 }  // namespace
+
+std::vector<std::string> note_lines(const TuneReport& report) {
+  std::vector<std::string> lines = split(report.store_note, '\n');
+  for (std::string& line : lines)
+    if (!line.starts_with("goes on ") && !line.starts_with("not saved: ")) line.insert(0, "measured again: ");
+  return lines;
+}
 
 std::optional<double> margin_over(const TuneReport& report, const std::string& source) {
   const CandidateReport* best = report.best();

@@ -35,6 +35,9 @@ std::string item_label(const WorkItem&);
 // "native gemv rows=4  80.1 us  5.2 s", the line that a finished problem leaves behind.
 std::string outcome_line(const std::string& label, const Outcome&);
 
+// TuneReport::store_note, a line each.
+std::vector<std::string> note_lines(const TuneReport&);
+
 // The table, totals of passes, and how to learn more.
 std::string tune_summary(const Work&, const std::vector<Outcome>&, const DeviceFacts&, const Style&);
 

@@ -99,6 +99,21 @@ Result<double> parse_duration(std::string_view option, std::string_view text) {
   return number * seconds;
 }
 
+Result<int64_t> parse_bytes(std::string_view option, std::string_view text) {
+  const Error error{std::string(option), std::string(text), "is not a size", "try 512MB, 2GB, 2GiB", {}};
+  double number = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (code != std::errc() || !std::isfinite(number)) return error;
+  const std::string_view unit(end, size_t(text.data() + text.size() - end));
+  constexpr std::pair<std::string_view, double> kUnits[] = {
+      {"B", 1},         {"kB", 1e3},   {"MB", 1e6},
+      {"GB", 1e9},      {"KiB", 1024}, {"MiB", 1048576},
+      {"GiB", 1 << 30}, {"TB", 1e12},  {"TiB", 1024.0 * (1 << 30)}};
+  for (const auto& [name, bytes] : kUnits)
+    if (unit == name && number * bytes >= 1 && number * bytes < 9e18) return int64_t(number * bytes);
+  return error;
+}
+
 Result<std::vector<int64_t>> parse_counts(std::string_view option, std::string_view text) {
   std::vector<int64_t> counts;
   for (const std::string& part : split(text, ',')) {

@@ -26,7 +26,8 @@ std::string plural(int64_t count, std::string_view noun);  // "1 problem" "3 pro
 std::string shape_label(const GemmProblem&);
 
 // `option` is where errors say that they are: "--budget".
-Result<double> parse_duration(std::string_view option, std::string_view text);              // seconds, more than 0
+Result<double> parse_duration(std::string_view option, std::string_view text);  // seconds, more than 0
+Result<int64_t> parse_bytes(std::string_view option, std::string_view text);    // "512MB", "2GiB": at least 1
 Result<std::vector<int64_t>> parse_counts(std::string_view option, std::string_view text);  // "1,128": each at least 1
 
 }  // namespace gemmsmith::cli

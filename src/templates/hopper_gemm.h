@@ -1,0 +1,50 @@
+// What the GEMM templates of Hopper share: operands of a problem class in the orientation that wgmma wants, and the rules
+// that all of their configurations obey.
+#pragma once
+#include "dsl/hopper.h"
+#include "gemmsmith/device.h"
+#include "gemmsmith/problem.h"
+#include "templates/gemm_class.h"
+
+namespace gemmsmith {
+
+// Fields that every such configuration has; templates derive from it and add theirs.
+struct HopperConfig {
+  int block_m = 128, block_n = 128, block_k = 64;  // the tile of a CTA
+  int num_stages = 4;
+  int swap = 0;        // computes D^T = B^T * A^T: the columns of D are the 64 rows of wgmma, its few rows the n
+  int rows_loaded = 0; // of A's tile, where m has no more; 0: all
+  int vectors = 1;     // of 16 bytes of D never stick out of D, C or full inputs, and are aligned
+  int l2_promotion = 128;  // bytes that L2 fetches at once: 0, 64, 128, 256
+};
+
+// Operands as (m, k), (n, k) and D, m and n exchanged if the configuration swaps them.
+struct HopperOperands {
+  MatrixArg a, b;
+  OutputArg d;
+};
+HopperOperands hopper_operands(const GemmClass&, bool swap);
+
+// Whether TMA and wgmma can serve the problem's operands at all. The reason names operand, rule and numbers.
+Supports hopper_supports(const GemmProblem&, const DeviceFacts&);
+// Whether TMA can write D.
+Supports tma_stores(const GemmProblem&);
+// What is legal of the common fields, for `consumers` warpgroups of 64 rows each, or a multiple.
+Supports hopper_legal(const HopperConfig&, const GemmProblem&, int consumers);
+// Whether a vector of D, and of what is read beside it, is 16 bytes of one row (or column) and aligned.
+Supports has_vectors(const GemmProblem&);
+
+int element_bytes(const GemmProblem&);  // of A and B
+
+// The analytic time of a tiling: waves of tiles at the speed of the tensor cores, of L2 and of memory, whichever is
+// slowest, and what it costs to start and to drain. `concurrent` tiles run at a time.
+struct TileCost {
+  double tile_rows, tile_columns;  // of what runs together: a CTA
+  int tiles_at_once;               // on the whole device
+  int splits = 1;                  // of K
+  double mma_efficiency = 1;       // of the tensor cores' peak while a tile is multiplied
+  double epilogue_us = 0;          // of a tile, that nothing hides
+};
+double predict_gemm_us(const TileCost&, const GemmProblem&, const DeviceFacts&);
+
+}  // namespace gemmsmith
