@@ -74,7 +74,7 @@ void print(const char* what, std::vector<double> us) {
   std::printf("%-34s %9.1f %9.1f %9.1f %9.1f %9.1f\n", what, at(0.5), at(0.9), at(0.99), at(0.999), us.back());
 }
 
-Status run(const std::string& path, int64_t records, int candidates, int lookups) {
+Status make(const std::string& path, int64_t records, int candidates) {
   const auto filling = Clock::now();
   {
     GS_TRY(Store store, Store::open(path));
@@ -82,7 +82,10 @@ Status run(const std::string& path, int64_t records, int candidates, int lookups
   }
   std::printf("%lld decisions of %d candidates, %.1f MB, filled in %.0f s\n", (long long)records, candidates,
               double(std::filesystem::file_size(path)) / 1e6, us_since(filling) / 1e6);
+  return Done{};
+}
 
+Status look(const std::string& path, int64_t records, int candidates, int lookups) {
   std::mt19937_64 random(1);
   std::vector<double> opening, first, known, unknown, saving;
   for (int i = 0; i < 20; ++i) {
@@ -131,7 +134,7 @@ int main(int argc, char** argv) {
   int64_t records = 1'000'000;
   int candidates = 8, lookups = 20'000;
   bool keep = false;
-  app.add_option("--store", path, "Where to make the store; it may not be there yet")->capture_default_str();
+  app.add_option("--store", path, "Where to make the store; one that is there from a run with --keep is used, and removed")->capture_default_str();
   app.add_option("--records", records, "Decisions")
       ->check(CLI::Range(int64_t(1), int64_t(100'000'000)))
       ->capture_default_str();
@@ -139,8 +142,10 @@ int main(int argc, char** argv) {
   app.add_option("--lookups", lookups, "Look-ups to measure")->check(CLI::Range(1, 100'000'000))->capture_default_str();
   app.add_flag("--keep", keep, "Leave the store there");
   CLI11_PARSE(app, argc, argv);
-  if (std::filesystem::exists(path)) return std::fprintf(stderr, "%s is there already\n", path.c_str()), 2;
-  const Status done = run(path, records, candidates, lookups);
+  const bool made = std::filesystem::exists(path);
+  if (made) std::printf("%s as it is, from a run with --keep\n", path.c_str());
+  Status done = made ? Status(Done{}) : make(path, records, candidates);
+  if (done.ok()) done = look(path, records, candidates, lookups);
   if (!keep)
     for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(path + suffix);
   if (!done.ok()) return std::fprintf(stderr, "%s\n", done.error().text().c_str()), 1;

@@ -41,7 +41,7 @@ int read_all(const char* path) {
 }
 
 int save_for_ever(const char* path, int64_t seed) {
-  auto store = Store::open(path);
+  auto store = Store::open(path, /*wait_seconds=*/300);  // eight of them on a busy machine
   if (!store.ok()) {
     std::printf("error %s\n", store.error().text().c_str());
     return 1;
