@@ -127,7 +127,9 @@ std::vector<Source*> sources_of(Device::State& state, const Bench& bench) {
 
 Bench& choose_bench(Device::State& state, const TuneOptions& options) {
   std::string reason = "asked for";
-  if (options.isolate) {
+  // A GPU's kernels need a stage of their own in the worker; until there is one they run here.
+  if (options.isolate && state.name != "cpu") reason = "no worker runs kernels of device " + state.name;
+  if (options.isolate && state.name == "cpu") {
     const std::string program = options.worker.empty() ? installed_worker() : options.worker;
     const std::string asked = concat(program, " ", options.workers);
     if (state.worker != asked) {
