@@ -66,10 +66,16 @@ Supports legal(const Config& c, const GemmProblem& p, const DeviceFacts& device)
   if (c.cluster_m != 1 || c.cluster_n != 1) return Supports::no("stream-K has no clusters");
   if (const Supports answer = persistent_legal(c, p, device, c.num_consumers, c.num_consumers, c.block_m / 64 / c.num_consumers); !answer)
     return answer;
-  // Partial sums of others are loaded all at once, beside the CTA's own: twice as many registers, or ptxas spills.
-  if (const int sums = c.block_m / 64 / c.num_consumers * c.block_n / 2; 2 * sums + 48 > c.consumer_registers)
-    return Supports::no(std::to_string(sums) + " sums, as many of another CTA and 48 other registers do not fit the " +
+  // What a part of a tile needs beside the tile, found by assembling: 8 registers more than gemm_warp_specialized, 16 with an
+  // epilogue; and the addresses of staging boxes of 16 columns, where many sums leave no room for them.
+  const bool converts = p.alpha == 1 && !p.reads_c() && p.epilogue.is_accumulator() && bytes_of(p.d.type) == 2;
+  const int sums = c.block_m / 64 / c.num_consumers * c.block_n / 2, others = converts ? 48 : 88;
+  if (sums + others > c.consumer_registers)
+    return Supports::no(std::to_string(sums) + " sums and " + std::to_string(others) + " other registers do not fit the " +
                         std::to_string(c.consumer_registers) + " of a consumer");
+  if (sums > 96 && c.block_n % 32 != 0)
+    return Supports::no("block_n = " + std::to_string(c.block_n) + " is stored in boxes of 16 columns, whose addresses do not fit beside " +
+                        std::to_string(sums) + " sums; a multiple of 32");
   // Numbers of shared k-blocks have 32 bits, on GPUs of up to 1024 SMs.
   const int64_t limit = int64_t(1) << 31, k_blocks = shares_of(c, p, device).k_blocks;
   if (k_blocks > limit / 1024)

@@ -43,6 +43,7 @@ int element_bytes(const GemmProblem& p) { return bytes_of(p.a.type); }
 
 int aligned_bytes(const MatrixSpec& m, Major contiguous, int64_t rows, int64_t columns, int64_t batch) {
   if (contiguous == Major::none) return 0;
+  if (rows == 0 || columns == 0) return 16;  // there are no runs
   const bool by_rows = contiguous == Major::row;
   const int64_t element = bytes_of(m.type), across = by_rows ? m.row_stride : m.column_stride, runs = by_rows ? rows : columns;
   int64_t bytes = 16;
@@ -74,6 +75,11 @@ Supports has_vectors(const GemmProblem& p) {
   if (extent % lanes != 0)
     return Supports::no(std::string(by_rows ? "n = " : "m = ") + number(extent) + " is not a multiple of " + number(lanes) +
                         ", a vector of 16 bytes of D");
+  const int64_t leading = by_rows ? p.d.row_stride : p.d.column_stride, runs = by_rows ? p.m : p.n;
+  if ((runs > 1 && leading % lanes != 0) || (p.batch > 1 && p.d.batch_stride % lanes != 0))
+    return Supports::no("D has steps of " + number(leading) + " elements" +
+                        (p.batch > 1 ? " and, in the batch, " + number(p.d.batch_stride) : std::string()) +
+                        ", not multiples of " + number(lanes) + ", a vector of 16 bytes");
   if (p.reads_c()) {
     const int64_t inner = by_rows ? p.c.column_stride : p.c.row_stride, outer = by_rows ? p.c.row_stride : p.c.column_stride;
     if (inner != 1 || outer % lanes != 0 || (p.batch > 1 && p.c.batch_stride % lanes != 0))

@@ -83,6 +83,11 @@ Supports persistent_legal(const PersistentConfig& c, const GemmProblem& p, const
   if (sums + spare > c.consumer_registers)
     return rule(number(sums) + " sums and " + number(spare) + " other registers",
                 "do not fit the " + number(c.consumer_registers) + " of a consumer");
+  // ptxas: C7602. Registers at launch are what all threads have before setmaxnreg.
+  const int at_launch = 65536 / (128 * (consumers + 1)) / 8 * 8, of_wgmma = c.block_n / 2 + 26;
+  if (of_wgmma > at_launch)
+    return rule(number(of_wgmma) + " registers of one wgmma",
+                "do not fit the " + number(at_launch) + " that a thread of " + number(consumers) + " consumers is launched with");
   for (int count : {c.producer_registers, c.consumer_registers})
     if (count < 24 || count > 256 || count % 8 != 0)
       return rule(number(count) + " registers", "are not a multiple of 8 from 24 to 256, as setmaxnreg wants");

@@ -410,11 +410,11 @@ TEST_F(Executable, EmitsKernelsForAGpuThatIsNotThere) {
 }
 
 TEST_F(Executable, CompilesFoldersAndKeepsThem) {
-  const std::string shapes = write("shapes.csv", "name,m,n,k\none,512,512,512\ntwo,1024,512,512\nodd,7,7,7\n");
+  const std::string shapes = write("shapes.csv", "name,m,n,k,dtype\none,512,512,512,bf16\ntwo,1024,512,512,bf16\nodd,64,64,64,f32\n");
   const std::vector<std::string> words = {"compile", shapes, "--arch", "sm_90a", "--out", path("kernels")};
   const Ran first = run_gemmsmith(words);
   EXPECT_EQ(first.code, 1) << first.err;
-  EXPECT_NE(first.out.find("not served: 7x7x7"), std::string::npos) << first.out;
+  EXPECT_NE(first.out.find("not served: 64x64x64"), std::string::npos) << first.out;
   EXPECT_NE(first.out.find(" compiled ("), std::string::npos) << first.out;
   std::ifstream file(path("kernels/index.json"));
   const Json index = Json::parse(file);

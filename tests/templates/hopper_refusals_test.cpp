@@ -34,7 +34,7 @@ TEST(HopperRefusals, OfProblems) {
       {"gemv_columns", "1x4096x4096 dtype=bf16 b=col",
        "B is not row-major: its columns have steps of 4096 elements; swapped: n = 4096 > 8, the rows whose products fit the "
        "registers of a thread"},
-      {"gemv_rows", "1x8x8 dtype=f64", "A is f64 and B f64; both have to be f32, f16, bf16 or i8"},
+      {"gemv_rows", "1x8x8 a=bf16 b=f16", "A is bf16 and B f16; both have to be f32, f16, bf16 or i8"},
       {"gemm_unaligned", "128x128x128 dtype=f32",
        "A is f32 and B f32; mma.sync multiplies f16, bf16 or i8 exactly, and equal types; f32 would be rounded to tf32"},
       {"gemm_unaligned", "128x128x128 a=bf16 b=f16",
@@ -61,6 +61,12 @@ TEST(HopperRefusals, OfConfigurations) {
       {wide, "gemm_stream_k num_consumers=4", "num_consumers = 4 is not 1 to 3"},
       {"1x8x33554496 dtype=bf16 b=col", "gemm_stream_k block_m=64 block_n=8 block_k=16 num_consumers=1",
        "2097156 k-blocks of 16 are more than 2097152, what 32-bit numbers of shared blocks allow"},
+      {wide, "gemm_stream_k block_n=176 num_consumers=1",
+       "block_n = 176 is stored in boxes of 16 columns, whose addresses do not fit beside 176 sums; a multiple of 32"},
+      {"1024x1024x1024 dtype=bf16 b=col epilogue=gelu(acc)", "gemm_stream_k block_n=160 num_consumers=1",
+       "160 sums and 88 other registers do not fit the 240 of a consumer"},
+      {wide, "gemm_warp_specialized block_m=192 block_n=224 num_consumers=3 consumer_registers=160 num_stages=2",
+       "138 registers of one wgmma do not fit the 128 that a thread of 3 consumers is launched with"},
       {row, "gemv_rows few=9", "few = 9 is not from 1, the rows that there are, to 8"},
       {row, "gemv_rows rows=3", "rows = 3 is not 1, 2, 4 or 8"},
       {row, "gemv_rows rows=8 few=8", "8 x 8 sums are more than 32, one for each thread of a warp"},
@@ -83,8 +89,8 @@ TEST(HopperRefusals, OfConfigurations) {
       {odd, "gemm_unaligned vectors=1", "vectors = 1: n = 1003 is not a multiple of 8, a vector of 16 bytes of D"},
       {odd, "gemm_unaligned block_m=256 block_n=256 warps_m=2 warps_n=2",
        "512 sums, 64 of operands and 32 addresses do not fit the registers of a thread; smaller tiles or more warps"},
-      {odd, "gemm_unaligned block_m=256 warps_m=4 num_stages=8 block_k=128",
-       "926208 bytes of shared memory do not fit the 232448 of a CTA on sm_90; fewer stages or a smaller tile"},
+      {odd, "gemm_unaligned num_stages=8 block_k=64",
+       "331776 bytes of shared memory do not fit the 232448 of a CTA on sm_90; fewer stages or a smaller tile"},
   };
   for (const auto& c : cases) EXPECT_EQ(legal(c.problem, c.candidate), c.reason) << c.problem << " | " << c.candidate;
 }
