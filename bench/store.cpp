@@ -134,7 +134,9 @@ int main(int argc, char** argv) {
   int64_t records = 1'000'000;
   int candidates = 8, lookups = 20'000;
   bool keep = false;
-  app.add_option("--store", path, "Where to make the store; one that is there from a run with --keep is used, and removed")->capture_default_str();
+  app.add_option("--store", path,
+                 "Where to make the store; one that is there from a run with --keep is used, and removed")
+      ->capture_default_str();
   app.add_option("--records", records, "Decisions")
       ->check(CLI::Range(int64_t(1), int64_t(100'000'000)))
       ->capture_default_str();

@@ -14,12 +14,12 @@ namespace gemmsmith {
 
 struct SimulateOptions {
   std::string arch = "sm_90a";
-  std::string config;          // of the source native; empty: its first guess
+  std::string config;  // of the source native; empty: its first guess
   bool detect_races = true;
-  int schedules = 1;           // SimulationOptions::schedules
-  int resident_clusters = 2;   // of persistent kernels
-  bool timeline = false;       // of CTA 0: Chrome trace events, for chrome://tracing or ui.perfetto.dev
-  uint64_t seed = 1;           // of the operands
+  int schedules = 1;          // SimulationOptions::schedules
+  int resident_clusters = 2;  // of persistent kernels
+  bool timeline = false;      // of CTA 0: Chrome trace events, for chrome://tracing or ui.perfetto.dev
+  uint64_t seed = 1;          // of the operands
 };
 
 struct SimulationReport {

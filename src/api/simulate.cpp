@@ -56,7 +56,8 @@ Result<SimulationReport> simulate(const GemmProblem& problem, const SimulateOpti
     report.config = kept.front().config;
   }
   const double start = now_ms();
-  GS_TRY(const std::unique_ptr<Kernel> kernel, source->build(problem, target->facts(), {source->name(), report.config, 0}));
+  GS_TRY(const std::unique_ptr<Kernel> kernel,
+         source->build(problem, target->facts(), {source->name(), report.config, 0}));
   report.build_ms = now_ms() - start;
 
   SystemClock clock;

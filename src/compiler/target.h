@@ -36,9 +36,9 @@ struct KernelResources {
     std::string where;    // the line of the template, if the warning names one of the PTX
     friend bool operator==(const Warning&, const Warning&) = default;
   };
-  std::string assembler;  // "ptxas 13.0.88"
-  int registers = 0;      // of a thread, at the entry
-  int barriers = 0;       // named barriers
+  std::string assembler;                                                 // "ptxas 13.0.88"
+  int registers = 0;                                                     // of a thread, at the entry
+  int barriers = 0;                                                      // named barriers
   int64_t spill_store_bytes = 0, spill_load_bytes = 0, stack_bytes = 0;  // of a thread: local memory
   int64_t static_shared_bytes = 0, constant_bytes = 0;
   std::vector<Warning> warnings;
@@ -51,9 +51,9 @@ struct CompiledKernel {
   std::string object;
   KernelSignature signature;
   CompileTimes ms;
-  std::map<std::string, std::string> stages;  // "mlir", "llvm", "asm", "ptx": text
+  std::map<std::string, std::string> stages;   // "mlir", "llvm", "asm", "ptx": text
   std::map<std::string, Error> absent_stages;  // those that this machine cannot make, and why
-  std::optional<KernelResources> resources;   // of a kernel for a GPU that has been assembled
+  std::optional<KernelResources> resources;    // of a kernel for a GPU that has been assembled
 };
 
 // Memory that an operand of a launch may touch.

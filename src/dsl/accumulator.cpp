@@ -32,8 +32,13 @@ std::vector<Scalar> registers_of(const TmaInput& a, const TmaInput& b, int parts
 }  // namespace
 
 Accumulator::Accumulator(const Consumer& self, Ring& ring, const TmaInput& a, const TmaInput& b, Where at)
-    : ring_(ring), a_(&a), b_(&b), columns_(b.rows()), sums_(registers_of(a, b, self.parts)),
-      made_in_(op::current_block()), reading_(kNone) {
+    : ring_(ring),
+      a_(&a),
+      b_(&b),
+      columns_(b.rows()),
+      sums_(registers_of(a, b, self.parts)),
+      made_in_(op::current_block()),
+      reading_(kNone) {
   const Scope scope("accumulator", at);
   usable_ = prepare(self, at);
 }
@@ -53,23 +58,40 @@ bool Accumulator::prepare(const Consumer& self, const Where& at) {
   if (!layout_a.ok()) return refuse(std::move(layout_a).error(), "as operand A");
   if (!layout_b.ok()) return refuse(std::move(layout_b).error(), "as operand B");
   if (b.rows() % 8 != 0 || b.rows() > 256)
-    return refuse({"", "a tile of " + std::to_string(b.rows()) + " columns", "is not the n of a wgmma",
-                   "a multiple of 8 up to 256", {}}, "as operand B");
+    return refuse({"",
+                   "a tile of " + std::to_string(b.rows()) + " columns",
+                   "is not the n of a wgmma",
+                   "a multiple of 8 up to 256",
+                   {}},
+                  "as operand B");
   const auto fp8 = [](Kind kind) { return kind == Kind::e4m3 || kind == Kind::e5m2; };
   if (a.element() != b.element() && !(fp8(a.element()) && fp8(b.element())))
-    return refuse({"", "operands of " + print(a.element()) + " and " + print(b.element()), "are not multiplied by a wgmma",
-                   "equal types, or two of 8-bit floats", {}}, "in an accumulator");
+    return refuse({"",
+                   "operands of " + print(a.element()) + " and " + print(b.element()),
+                   "are not multiplied by a wgmma",
+                   "equal types, or two of 8-bit floats",
+                   {}},
+                  "in an accumulator");
   if (a.element() == Kind::i8 && b.rows() > 24 && b.rows() % 16 != 0)
-    return refuse({"", "a tile of " + std::to_string(b.rows()) + " columns", "is not the n of a wgmma of i8",
-                   "8, 16, 24, or a multiple of 16 up to 256", {}}, "as operand B");
+    return refuse({"",
+                   "a tile of " + std::to_string(b.rows()) + " columns",
+                   "is not the n of a wgmma of i8",
+                   "8, 16, 24, or a multiple of 16 up to 256",
+                   {}},
+                  "as operand B");
   if (a.columns() != b.columns())
-    return refuse({"", "tiles of " + std::to_string(a.columns()) + " and " + std::to_string(b.columns()) + " along K",
-                   "do not multiply", {}, {}}, "in an accumulator");
+    return refuse({"",
+                   "tiles of " + std::to_string(a.columns()) + " and " + std::to_string(b.columns()) + " along K",
+                   "do not multiply",
+                   {},
+                   {}},
+                  "in an accumulator");
   layout_a_ = *layout_a, layout_b_ = *layout_b;
   // Of each stage: every consumer, or the one whose turn it is. Each gives it back to every CTA that filled it.
   ring_.readers_ = ring_.alternating_ > 1 ? 1 : self.count;
   op::hoist([&] {
-    const BasicMode<Int> steps = transform(mine->tiles, [](const Leaf& l) { return BasicLeaf<Int>{l.extent, l.stride}; });
+    const BasicMode<Int> steps =
+        transform(mine->tiles, [](const Leaf& l) { return BasicLeaf<Int>{l.extent, l.stride}; });
     const Scalar from = op::advance(op::shared_pointer(ring_.buffers_[ring_.slot_of(a, at)]), offset(steps, self.part));
     first_a_ = op::descriptor(op::as_int(from), layout_a_.descriptor);
     first_b_ = op::descriptor(ring_.buffers_[ring_.slot_of(b, at)], layout_b_.descriptor);
@@ -91,7 +113,8 @@ void Accumulator::release(const Int& stage) const {
 void Accumulator::mma(const Ring::Operand& a, const Ring::Operand& b, Where at) {
   const Scope scope("mma", at);
   if (waited_)
-    return op::fail(at, "mma after wait()", "has no accumulator: it has become a Fragment", "a new one for the next tile");
+    return op::fail(at, "mma after wait()", "has no accumulator: it has become a Fragment",
+                    "a new one for the next tile");
   if (a.input != a_ || b.input != b_)
     return op::fail(at, "mma of \"" + a.input->name() + "\" and \"" + b.input->name() + "\"",
                     "is not of the inputs, in order, that the accumulator was made for",

@@ -19,7 +19,8 @@ AsyncInput GpuBuilder::async_input(const MatrixArg& arg, TileShape shape, int st
   in.name_ = arg.name;
   in.along_rows_ = arg.major != Major::none && (arg.major == Major::column) != arg.transposed;
   // Only 16-bit elements are transposed on their way to registers.
-  in.layout_ = swizzled_tile(shape.rows, shape.columns, element, in.along_rows_ && element == 2 ? Major::column : Major::row);
+  in.layout_ =
+      swizzled_tile(shape.rows, shape.columns, element, in.along_rows_ && element == 2 ? Major::column : Major::row);
   in.piece_ = copy_bytes / element;
   in.base_.emplace(allocate(arg.name, stages * span_bytes(in.layout_), stages, at));
   const bool power = copy_bytes == 4 || copy_bytes == 8 || copy_bytes == 16;
@@ -29,9 +30,11 @@ AsyncInput GpuBuilder::async_input(const MatrixArg& arg, TileShape shape, int st
              std::to_string(element));
   else if (in.piece_ > 1 && (arg.major == Major::none || in.along_rows_ != in.by_rows()))
     op::fail(at, "copies of " + std::to_string(copy_bytes) + " bytes of \"" + arg.name + "\"",
-             arg.major == Major::none ? "need a contiguous mode" : "do not transpose elements of 8 bits", "of one element");
+             arg.major == Major::none ? "need a contiguous mode" : "do not transpose elements of 8 bits",
+             "of one element");
   else if (line % in.piece_ != 0)
-    op::fail(at, "copies of " + std::to_string(in.piece_) + " elements", "do not divide the " + std::to_string(line) + " of a tile");
+    op::fail(at, "copies of " + std::to_string(in.piece_) + " elements",
+             "do not divide the " + std::to_string(line) + " of a tile");
   else if (in.piece_ > 1)
     align(arg.name, copy_bytes, at);
   return in;
@@ -41,7 +44,8 @@ bool AsyncInput::by_rows() const { return layout_.modes[0].leaves().front().stri
 
 Int AsyncInput::buffer(const Int& stage) const { return *base_ + stage * span_bytes(layout_); }
 
-void AsyncInput::copy_piece(const Tensor& matrix, const Int& to, const Int& row, const Int& column, const Int& piece) const {
+void AsyncInput::copy_piece(const Tensor& matrix, const Int& to, const Int& row, const Int& column,
+                            const Int& piece) const {
   const int line = int(layout_.extent(along_rows_ ? 0 : 1)) / piece_;
   const Int across = piece / line, along = piece % line * piece_;
   const Int r = along_rows_ ? along : across, c = along_rows_ ? across : along;
@@ -52,10 +56,12 @@ void AsyncInput::copy_piece(const Tensor& matrix, const Int& to, const Int& row,
   const int size = piece_ * layout_.element_bytes;
   if (piece_ == 1 && size < 4) return tile.unmasked().store({r, c}, op::load_if(inside, from, element(), 1));
   const Int left = along_rows_ ? matrix.extent(0) - global_row : matrix.extent(1) - global_column;
-  op::copy_async(op::as_int(tile.address({r, c})), from, size, select(inside, min(left, piece_) * layout_.element_bytes, 0));
+  op::copy_async(op::as_int(tile.address({r, c})), from, size,
+                 select(inside, min(left, piece_) * layout_.element_bytes, 0));
 }
 
-void AsyncInput::copy(const Cta& self, const Int& stage, const Int& batch, const Int& row, const Int& column, Where at) const {
+void AsyncInput::copy(const Cta& self, const Int& stage, const Int& batch, const Int& row, const Int& column,
+                      Where at) const {
   const Scope scope("async_input.copy", at);
   if (op::failed()) return;
   const Tensor matrix = matrix_.rank() == 3 ? matrix_.slice(0, batch) : matrix_;
@@ -76,7 +82,8 @@ void multistage(const Cta& self, int stages, const Int& first, const Int& last,
     return f();
   };
   if (stages < 2)
-    return op::fail(at, std::to_string(stages) + " stages", "do not let a copy go on while another stage is read", "2 or more");
+    return op::fail(at, std::to_string(stages) + " stages", "do not let a copy go on while another stage is read",
+                    "2 or more");
   for (int i = 0; i + 1 < stages; ++i) {
     copy(i, glue([&] { return first + i; }));
     glue(op::copy_async_commit);

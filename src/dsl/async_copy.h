@@ -19,7 +19,8 @@ class AsyncInput {
  public:
   // All threads of the CTA copy the tile that starts at (row, column) of a member of the batch into a stage. It is there
   // when they have waited for their copies and met: multistage().
-  void copy(const Cta& self, const Int& stage, const Int& batch, const Int& row, const Int& column, Where at = Where::current()) const;
+  void copy(const Cta& self, const Int& stage, const Int& batch, const Int& row, const Int& column,
+            Where at = Where::current()) const;
 
   const std::string& name() const { return name_; }
   Kind element() const { return matrix_.element(); }

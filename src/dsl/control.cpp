@@ -187,8 +187,8 @@ Range::~Range() {
 
 // Branches.
 
-void Recording::branch(const Bool& condition, const std::function<void()>& then,
-                       const std::function<void()>& otherwise, bool isolated) {
+void Recording::branch(const Bool& condition, const std::function<void()>& then, const std::function<void()>& otherwise,
+                       bool isolated) {
   const std::vector<VarBase*> alive = vars;
   const Values before = values();
   Values after[2];

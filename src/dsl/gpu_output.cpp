@@ -8,8 +8,8 @@
 namespace gemmsmith {
 namespace {
 
-constexpr int kWarpRows = 16;      // of a fragment
-constexpr int kVectorBytes = 16;   // of a store
+constexpr int kWarpRows = 16;     // of a fragment
+constexpr int kVectorBytes = 16;  // of a store
 constexpr int kFragmentRows = 64;
 
 // The coordinate of a thread or register: the sum over the leaves that matter.
@@ -49,7 +49,8 @@ bool is_of_tile(const Consumer& self, const Fragment& f, TileShape tile, const W
   const int rows = f.instructions * kFragmentRows * self.parts;
   if (rows == tile.rows && f.columns == tile.columns) return true;
   op::fail(at, "sums of " + std::to_string(rows) + " x " + std::to_string(f.columns),
-           "do not fit a tile of " + std::to_string(tile.rows) + " x " + std::to_string(tile.columns), "the shape of the inputs' tiles");
+           "do not fit a tile of " + std::to_string(tile.rows) + " x " + std::to_string(tile.columns),
+           "the shape of the inputs' tiles");
   return false;
 }
 
@@ -86,7 +87,8 @@ TmaOutput GpuBuilder::tma_output(const OutputArg& arg, TileShape shape, int cons
     op::fail(at, std::to_string(buffers) + " staging buffers", "do not let a store go on while the next tile is staged",
              "2 or more");
   if (arg.d.major == Major::none || shape.columns % 8 != 0) {
-    op::fail(at, "D", arg.d.major == Major::none ? "has no contiguous mode, which TMA needs" : "has no tile of that width",
+    op::fail(at, "D",
+             arg.d.major == Major::none ? "has no contiguous mode, which TMA needs" : "has no tile of that width",
              "row- or column-major, a multiple of 8 columns");
     return out;
   }
@@ -166,7 +168,8 @@ void TmaOutput::store_converted(const Consumer& self, const Tile& t, const Fragm
   std::optional<Int> buffer0, thread_byte;
   op::hoist([&] {
     buffer0.emplace(*staging_ + self.index * (buffers_ * span_bytes(box_)));
-    const Offset linear = staged(box_).linear({coordinate(rows.thread_row, self.thread), coordinate(rows.thread_column, self.thread)});
+    const Offset linear =
+        staged(box_).linear({coordinate(rows.thread_row, self.thread), coordinate(rows.thread_column, self.thread)});
     thread_byte.emplace(op::as_int(op::advance(op::shared_pointer(0), swizzled(linear, box_.swizzle.mask()))));
   });
   const Int row = t.m * tile_.rows + self.part * (f.instructions * kFragmentRows), column = t.n * tile_.columns;
@@ -179,7 +182,8 @@ void TmaOutput::store_converted(const Consumer& self, const Tile& t, const Fragm
         for (int c8 = c; c8 < std::min(c + 16, box_columns); c8 += 8)
           for (int r8 : {0, 8}) {  // two neighbouring columns of one row
             const size_t first = register_of(f.columns, i, r8, box * box_columns + c8);
-            packed.push_back(bitcast(convert(join({Vec(f.values[first]), Vec(f.values[first + 1])}), element_), Kind::i32));
+            packed.push_back(
+                bitcast(convert(join({Vec(f.values[first]), Vec(f.values[first + 1])}), element_), Kind::i32));
           }
         op::store_matrix(buffer + (*thread_byte ^ byte_of(box_, {0, c})), packed, !by_rows_);
       }
@@ -273,7 +277,8 @@ void SharedTile::store(const Consumer& self, const Fragment& f, Where at) const 
     for (int c = 0; c < f.columns; c += 8)
       for (int r8 : {0, 8}) {
         const size_t first = register_of(f.columns, i, r8, c);
-        tile.store({row + (i * kFragmentRows + r8), column + c}, join({Vec(f.values[first]), Vec(f.values[first + 1])}));
+        tile.store({row + (i * kFragmentRows + r8), column + c},
+                   join({Vec(f.values[first]), Vec(f.values[first + 1])}));
       }
 }
 

@@ -27,8 +27,8 @@ class TmaOutput {
   bool by_rows_ = true;  // rows of the kernel's D are contiguous
   TileShape tile_{};
   int consumers_ = 0;
-  Layout box_;           // of the kernel's D: what is staged at a time
-  TmaBoxes parts_;       // that TMA stores it in
+  Layout box_;      // of the kernel's D: what is staged at a time
+  TmaBoxes parts_;  // that TMA stores it in
   int buffers_ = 0;
   std::optional<Int> staging_, sums_;
   op::TensorMapRef map_{};

@@ -50,7 +50,8 @@ Cluster GpuBuilder::cluster(int m, int n, int k, Where at) {
     for (int i = 0; i < size; ++i) base |= 1 << i * stride;
     return Axis{size, size > 1 ? rank : Int(0), Int(base) << others};
   };
-  const Int at_m = m > 1 ? rank_m : Int(0), at_n = n > 1 ? rank_n * m : Int(0), at_k = k > 1 ? rank_k * (m * n) : Int(0);
+  const Int at_m = m > 1 ? rank_m : Int(0), at_n = n > 1 ? rank_n * m : Int(0),
+            at_k = k > 1 ? rank_k * (m * n) : Int(0);
   return {axis(m, rank_m, 1, at_n + at_k), axis(n, rank_n, m, at_m + at_k), axis(k, rank_k, m * n, at_m + at_n)};
 }
 
@@ -59,17 +60,21 @@ Int GpuBuilder::allocate(const std::string& name, int64_t bytes, int parts, Wher
   const int64_t begin = (launch_.shared_bytes + kSharedAlignment - 1) / kSharedAlignment * kSharedAlignment;
   launch_.shared_bytes = begin + bytes;
   if (launch_.shared_bytes > limits_.shared_bytes)
-    op::fail(at, std::to_string(launch_.shared_bytes) + " bytes of shared memory, with " + std::to_string(bytes) + " for " + name,
+    op::fail(at,
+             std::to_string(launch_.shared_bytes) + " bytes of shared memory, with " + std::to_string(bytes) + " for " +
+                 name,
              "do not fit the " + std::to_string(limits_.shared_bytes) + " bytes of a CTA on sm_90",
              "fewer stages or a smaller tile");
   for (int i = 0; i < parts; ++i)
-    op::name_shared(parts == 1 ? name : name + "[" + std::to_string(i) + "]", begin + i * (bytes / parts), bytes / parts);
+    op::name_shared(parts == 1 ? name : name + "[" + std::to_string(i) + "]", begin + i * (bytes / parts),
+                    bytes / parts);
   return op::shared_base() + begin;
 }
 
 void GpuBuilder::refuse_in_roles(const char* what, const Where& at) const {
   if (has_roles_)
-    op::fail(at, what, "cannot be made inside of a role: nobody initialises its barriers, which is done before roles begin",
+    op::fail(at, what,
+             "cannot be made inside of a role: nobody initialises its barriers, which is done before roles begin",
              "in front of k.roles()");
 }
 
@@ -105,7 +110,8 @@ TmaInput GpuBuilder::tma_input(const MatrixArg& arg, TileShape shape, std::optio
   in.name_ = arg.name;
   in.element_ = options.element.value_or(arg.type);
   if (bytes(in.element_) != bytes(Kind(arg.type)))
-    op::fail(at, "\"" + arg.name + "\" of " + print(Kind(arg.type)), "is not made of elements of the size of " + print(in.element_));
+    op::fail(at, "\"" + arg.name + "\" of " + print(Kind(arg.type)),
+             "is not made of elements of the size of " + print(in.element_));
   in.batched_ = arg.batched;
   const bool by_rows = (arg.major == Major::column) != arg.transposed;  // of the kernel's matrix
   in.layout_ = swizzled_tile(shape.rows, shape.columns, bytes(in.element_), by_rows ? Major::column : Major::row,
@@ -122,7 +128,9 @@ TmaInput GpuBuilder::tma_input(const MatrixArg& arg, TileShape shape, std::optio
   auto boxes = tma_boxes(in.layout_, slice_rows);
   auto slices = divide(in.layout_.modes[0], slice_rows);
   if (!boxes.ok() || !slices.ok()) {
-    op::fail(at, (boxes.ok() ? std::move(slices).error() : std::move(boxes).error()).note("of operand \"" + arg.name + "\""));
+    op::fail(
+        at,
+        (boxes.ok() ? std::move(slices).error() : std::move(boxes).error()).note("of operand \"" + arg.name + "\""));
     return in;
   }
   in.boxes_ = *boxes;
@@ -137,8 +145,7 @@ TmaInput GpuBuilder::tma_input(const MatrixArg& arg, TileShape shape, std::optio
 Ring& GpuBuilder::add_ring(int stages, std::vector<const TmaInput*> inputs, const Where& at) {
   const Scope scope("ring", at);
   refuse_in_roles("a ring", at);
-  if (stages < 1 || stages > 64)
-    op::fail(at, std::to_string(stages) + " stages", "are not between 1 and 64", "3 to 8");
+  if (stages < 1 || stages > 64) op::fail(at, std::to_string(stages) + " stages", "are not between 1 and 64", "3 to 8");
   rings_.push_back(std::unique_ptr<Ring>(new Ring(*this, std::clamp(stages, 1, 64), std::move(inputs), at)));
   return *rings_.back();
 }
@@ -164,14 +171,16 @@ ClusterBarrier GpuBuilder::cluster_barrier(const Cluster& cluster, int consumers
 TileScheduler GpuBuilder::persistent_tiles(const OutputArg& d, TileShape shape, const MatrixArg& a, int block_k,
                                            const Cluster& cluster, const Raster& raster, Where at) {
   const Scope scope("tile_scheduler", at);
-  if (has_tiles_) op::fail(at, "a second tile scheduler", "is not there: the grid of a launch follows from one", "the first one");
+  if (has_tiles_)
+    op::fail(at, "a second tile scheduler", "is not there: the grid of a launch follows from one", "the first one");
   has_tiles_ = true;
   launch_.rows = d.d.transposed ? d.d.columns : d.d.rows;
   launch_.columns = d.d.transposed ? d.d.rows : d.d.columns;
   launch_.tile_rows = shape.rows * cluster.m.size;
   launch_.tile_columns = shape.columns * cluster.n.size;
   launch_.persistent = true;
-  const Int rows = extent(launch_.rows), columns = extent(launch_.columns), k = extent(a.transposed ? a.rows : a.columns);
+  const Int rows = extent(launch_.rows), columns = extent(launch_.columns),
+            k = extent(a.transposed ? a.rows : a.columns);
   const Int tiles_m = ceil_div(rows, launch_.tile_rows), tiles_n = ceil_div(columns, launch_.tile_columns);
   const Int in_batch = tiles_m * tiles_n;
   const Int total = d.d.batched ? in_batch * extent("batch") : in_batch;
@@ -180,8 +189,12 @@ TileScheduler GpuBuilder::persistent_tiles(const OutputArg& d, TileShape shape, 
   const int split = cluster.k.size;
   const Int blocks = max(ceil_div(k, block_k * split), 1) * split;
   const Int beyond = select(k == 0, std::numeric_limits<int32_t>::max() / (2 * block_k), 0);
-  return {cluster, raster, d.d.batched, {tiles_m, tiles_n, blocks, beyond, total},
-          op::block_id() / cluster.size(), op::grid_size() / cluster.size()};
+  return {cluster,
+          raster,
+          d.d.batched,
+          {tiles_m, tiles_n, blocks, beyond, total},
+          op::block_id() / cluster.size(),
+          op::grid_size() / cluster.size()};
 }
 
 TileScheduler GpuBuilder::one_tile_per_cluster(const OutputArg& d, TileShape shape, const MatrixArg& a, int block_k,
@@ -195,13 +208,15 @@ TileScheduler GpuBuilder::one_tile_per_cluster(const OutputArg& d, TileShape sha
 
 void GpuBuilder::roles(const Producer& producer, const Consumers& consumers, Where at) {
   const int threads = kWarpgroup * (1 + consumers.count);
-  if (has_roles_) op::fail(at, "a second k.roles()", "is not there: a thread has one role", "both bodies in the first one");
+  if (has_roles_)
+    op::fail(at, "a second k.roles()", "is not there: a thread has one role", "both bodies in the first one");
   launch_.threads = threads;
   has_roles_ = true;
   const int budget = kWarpgroup * (producer.budget.count + consumers.count * consumers.budget.count);
   for (int count : {producer.budget.count, consumers.budget.count})
     if (count < 24 || count > 256 || count % 8 != 0)
-      op::fail(at, "registers(" + std::to_string(count) + ")", "is not a multiple of 8 from 24 to 256, as setmaxnreg wants");
+      op::fail(at, "registers(" + std::to_string(count) + ")",
+               "is not a multiple of 8 from 24 to 256, as setmaxnreg wants");
   if (threads > limits_.threads || budget > limits_.registers)
     op::fail(at, std::to_string(threads) + " threads with " + std::to_string(budget) + " registers",
              "do not fit a CTA of " + std::to_string(limits_.threads) + " threads and " +
@@ -223,7 +238,8 @@ void GpuBuilder::roles(const Producer& producer, const Consumers& consumers, Whe
       [&] {
         glue([&] { op::set_max_registers(consumers.budget.count, true); });
         const Int index = glue([&] { return group - 1; });
-        const Consumer self{consumers.count, index, glue([&] { return thread & (kWarpgroup - 1); }), consumers.count, index};
+        const Consumer self{consumers.count, index, glue([&] { return thread & (kWarpgroup - 1); }), consumers.count,
+                            index};
         consumers.body(self);
         if (stores_in_flight_) glue([&] { when(self.thread == 0, [] { op::bulk_wait(0, false); }); });
       });
@@ -237,10 +253,12 @@ void Cta::sync(Where at) const {
 
 void GpuBuilder::threads(int count, const std::function<void(const Cta&)>& body, Where at) {
   launch_.threads = count;
-  if (has_roles_) op::fail(at, "a second k.threads()", "is not there: a thread has one role", "both bodies in the first one");
+  if (has_roles_)
+    op::fail(at, "a second k.threads()", "is not there: a thread has one role", "both bodies in the first one");
   has_roles_ = true;
   if (count < 32 || count > limits_.threads || count % 32 != 0)
-    op::fail(at, std::to_string(count) + " threads", "are not whole warps of a CTA, 32 to " + std::to_string(limits_.threads) + " on sm_90");
+    op::fail(at, std::to_string(count) + " threads",
+             "are not whole warps of a CTA, 32 to " + std::to_string(limits_.threads) + " on sm_90");
   const auto glue = [at](auto f) {
     const Scope scope("threads", at);
     return f();
@@ -253,7 +271,8 @@ void GpuBuilder::threads(int count, const std::function<void(const Cta&)>& body,
   glue([&] { end(); });
 }
 
-void GpuBuilder::grid(const std::string& rows, int64_t tile_rows, const std::string& columns, int64_t tile_columns, bool persistent) {
+void GpuBuilder::grid(const std::string& rows, int64_t tile_rows, const std::string& columns, int64_t tile_columns,
+                      bool persistent) {
   extent(rows);
   extent(columns);
   launch_.rows = rows;
@@ -289,11 +308,13 @@ KernelSignature GpuBuilder::finish() {
     op::set_late_int(*barrier_base_, base);
     int64_t at = base;
     for (const auto& [name, count] : barrier_names_)
-      for (int i = 0; i < count; ++i, at += 8) op::name_shared(count == 1 ? name : name + "[" + std::to_string(i) + "]", at, 8);
+      for (int i = 0; i < count; ++i, at += 8)
+        op::name_shared(count == 1 ? name : name + "[" + std::to_string(i) + "]", at, 8);
     launch_.shared_bytes = at;
   }
   for (const auto& ring : rings_) ring->check_use();
-  for (const auto& ring : rings_) op::set_late_int(ring->empty_arrivals_, int64_t(std::max(ring->readers_, 1)) * ring->arrivals_);
+  for (const auto& ring : rings_)
+    op::set_late_int(ring->empty_arrivals_, int64_t(std::max(ring->readers_, 1)) * ring->arrivals_);
   signature.gpu = launch_;
   signature.tensor_maps = maps_;
   return signature;

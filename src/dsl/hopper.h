@@ -52,7 +52,8 @@ class GpuBuilder : public KernelBuilder {
 
   // `vectors`: n, and all strides of C and of full inputs, are multiples of 16 bytes of D, so that vectors never stick
   // out and are aligned.
-  TmaOutput tma_output(const OutputArg&, TileShape, int consumers, int buffers, bool vectors, Where at = Where::current());
+  TmaOutput tma_output(const OutputArg&, TileShape, int consumers, int buffers, bool vectors,
+                       Where at = Where::current());
   GlobalOutput global_output(const OutputArg&, bool vectors, Where at = Where::current());
   SharedTile shared_tile(TileShape, Where at = Where::current());
 
@@ -65,8 +66,8 @@ class GpuBuilder : public KernelBuilder {
 
   // CTAs that share all k-blocks of all tiles evenly. A tile is shared by `max_splits` CTAs or fewer where there are not
   // more CTAs than that times the tiles.
-  StreamK stream_k(const OutputArg& d, TileShape, const MatrixArg& a, int block_k, const Raster&, int consumers, int max_splits,
-                   Where at = Where::current());
+  StreamK stream_k(const OutputArg& d, TileShape, const MatrixArg& a, int block_k, const Raster&, int consumers,
+                   int max_splits, Where at = Where::current());
   // Global memory, `bytes` for each CTA of the launch. `zeroed`: as flags want it before the first launch; the kernel has
   // to leave it so.
   Workspace workspace(int64_t bytes, bool zeroed = false, Where at = Where::current());
@@ -76,15 +77,16 @@ class GpuBuilder : public KernelBuilder {
   // A kernel without roles: `count` threads, a multiple of 32, that all run `body` once rings and barriers are set up.
   void threads(int count, const std::function<void(const Cta&)>& body, Where at = Where::current());
   // Clusters of such a kernel: one for each tile of rows x columns of two extents, or as many as the GPU holds.
-  void grid(const std::string& rows, int64_t tile_rows, const std::string& columns, int64_t tile_columns, bool persistent = false);
+  void grid(const std::string& rows, int64_t tile_rows, const std::string& columns, int64_t tile_columns,
+            bool persistent = false);
 
   // Shared memory, aligned for any swizzle. `name` is for reports: "a" of several parts is "a[0]", "a[1]", ...
   Int allocate(const std::string& name, int64_t bytes, int parts = 1, Where at = Where::current());
   Int allocate_barriers(const std::string& name, int count);
 
   // The raw level of TMA: the map of a matrix whose boxes are those of a tile's layout.
-  op::TensorMapRef tensor_map(const MatrixArg&, const Layout& tile, int box_rows, int box_columns, const TmaOptions& = {},
-                              const Where& at = Where::current());
+  op::TensorMapRef tensor_map(const MatrixArg&, const Layout& tile, int box_rows, int box_columns,
+                              const TmaOptions& = {}, const Where& at = Where::current());
 
   KernelSignature finish();
 

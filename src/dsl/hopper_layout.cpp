@@ -29,7 +29,9 @@ Result<TmaBoxes> tma_boxes(const Layout& tile, int rows) {
   if (rows < 1 || rows > tile.extent(0))
     return bad_tile(tile, std::to_string(rows) + " rows", "are not some of its " + std::to_string(tile.extent(0)));
   TmaBoxes boxes;
-  const auto first_leaf = [](const Mode& mode, int n) { return int(std::min<int64_t>(mode.leaves().front().extent, n)); };
+  const auto first_leaf = [](const Mode& mode, int n) {
+    return int(std::min<int64_t>(mode.leaves().front().extent, n));
+  };
   boxes.rows = first_leaf(tile.modes[0], rows);
   boxes.columns = first_leaf(tile.modes[1], columns);
   const int inner = by_rows ? boxes.rows : boxes.columns, outer = by_rows ? boxes.columns : boxes.rows;
@@ -62,9 +64,9 @@ Result<WgmmaOperand> wgmma_operand(const Layout& tile, int instruction_mn) {
   const int unit = tile.swizzle.width_bytes(), width = unit / element;
   const int rows = int(tile.extent(0)), columns = int(tile.extent(1));
   if (rows % instruction_mn != 0 || columns % step != 0)
-    return bad_tile(tile, std::to_string(rows) + " x " + std::to_string(columns),
-                    "is not a whole number of instructions of " + std::to_string(instruction_mn) + " x " +
-                        std::to_string(step));
+    return bad_tile(
+        tile, std::to_string(rows) + " x " + std::to_string(columns),
+        "is not a whole number of instructions of " + std::to_string(instruction_mn) + " x " + std::to_string(step));
   if (operand.mn_major && element != 2)
     return bad_tile(tile, "an MN-major operand of " + std::to_string(element) + "-byte elements",
                     "is not there: only 16-bit types can be MN-major");

@@ -64,7 +64,7 @@ Value as_vector(Recording& r, const Vec& v) {
 }  // namespace
 
 std::string print(Kind kind) {
-  static const char* const names[] = {"i1",  "i8",   "i16", "i32", "index",   "i64",    "f16",
+  static const char* const names[] = {"i1",   "i8",  "i16", "i32",     "index",  "i64",  "f16",
                                       "bf16", "f32", "f64", "pointer", "shared", "e4m3", "e5m2"};
   return names[kind];
 }
@@ -462,7 +462,8 @@ Vec op::load(const Scalar& pointer, Kind kind, int lanes, const std::optional<Sc
 void op::store(const Scalar& pointer, const Vec& x, const std::optional<Scalar>& mask, int alignment) {
   Recording& r = recording();
   const unsigned align = unsigned(alignment ? alignment : r.gpu() ? bytes(x.kind) * x.lanes : bytes(x.kind));
-  const Value to = r.pointer_value(pointer), v = mask ? as_vector(r, x) : r.get(x), which = mask ? r.get(*mask) : Value();
+  const Value to = r.pointer_value(pointer), v = mask ? as_vector(r, x) : r.get(x),
+              which = mask ? r.get(*mask) : Value();
   if (r.error) return;
   ++r.stores;
   if (mask)

@@ -15,7 +15,9 @@ namespace {
 
 Type pointer_type(Recording& r, unsigned space) { return LLVM::LLVMPointerType::get(r.b.getContext(), space); }
 Value number(Recording& r, int64_t n) { return r.constant(Kind::i32, 1, n, 0); }
-Value shared(Recording& r, const Int& address) { return r.pointer_value({Kind::shared, 1, address.value, address.integer, 0}); }
+Value shared(Recording& r, const Int& address) {
+  return r.pointer_value({Kind::shared, 1, address.value, address.integer, 0});
+}
 
 template <class Op, class... A>
 OpKey key_of(Kind kind, int64_t attribute, A... operands) {
@@ -77,10 +79,12 @@ Bool elect_one() {
 Vec shuffle_xor(const Vec& x, int lanes) {
   Recording& r = recording();
   if (x.lanes != 1 || bytes(x.kind) != 4 || lanes < 1 || lanes > 31)
-    fail(r.where, "a shuffle of " + std::to_string(x.lanes) + " x " + print(x.kind), "is of 32 bits, between lanes 1 to 31 apart");
+    fail(r.where, "a shuffle of " + std::to_string(x.lanes) + " x " + print(x.kind),
+         "is of 32 bits, between lanes 1 to 31 apart");
   const Value word = r.get(bitcast(x, Kind::i32)), all = number(r, -1), apart = number(r, lanes), last = number(r, 31);
   if (r.error) return x;
-  const Value other = NVVM::ShflOp::create(r.b, r.loc, r.b.getI32Type(), all, word, apart, last, NVVM::ShflKind::bfly, UnitAttr());
+  const Value other =
+      NVVM::ShflOp::create(r.b, r.loc, r.b.getI32Type(), all, word, apart, last, NVVM::ShflKind::bfly, UnitAttr());
   return bitcast(Vec(r.wrap(Kind::i32, 1, other)), x.kind);
 }
 
@@ -94,7 +98,8 @@ Int shared_base() {
   // At the entry, whoever asks first: everything that is shared counts from here.
   auto& entry = r.open.front();
   OpKey key{&kBase, 0, Kind::index, 1, {}, {}};
-  if (auto found = entry.values.find(key); found != entry.values.end()) return Int(r.wrap(Kind::index, 1, found->second));
+  if (auto found = entry.values.find(key); found != entry.values.end())
+    return Int(r.wrap(Kind::index, 1, found->second));
   r.b.setInsertionPointToStart(r.module.getBody());
   const Type bytes = LLVM::LLVMArrayType::get(r.b.getI8Type(), 0);
   auto memory = LLVM::GlobalOp::create(r.b, r.loc, bytes, /*isConstant=*/false, LLVM::Linkage::External, "gs_shared",
@@ -197,9 +202,8 @@ void mbarrier_wait(const Int& barrier, const Int& parity, MemoryScope scope) {
 Remote map_to_rank(const Int& address, const Int& rank) {
   Recording& r = recording();
   const Value at = shared(r, address), which = r.get(rank);
-  return {r.numbered(key_of<NVVM::MapaOp>(Kind::pointer, 0, at, which), [&]() -> Value {
-    return NVVM::MapaOp::create(r.b, r.loc, pointer_type(r, 7), at, which);
-  })};
+  return {r.numbered(key_of<NVVM::MapaOp>(Kind::pointer, 0, at, which),
+                     [&]() -> Value { return NVVM::MapaOp::create(r.b, r.loc, pointer_type(r, 7), at, which); })};
 }
 Remote advance(const Remote& remote, const Int& bytes) {
   Recording& r = recording();
@@ -236,9 +240,9 @@ void tma_load(const Int& to, const TensorMapRef& map, const std::vector<Int>& co
   const SmallVector<Value> at = values(r, coordinate);
   if (r.error) return;
   const Value there = LLVM::AddrSpaceCastOp::create(r.b, r.loc, pointer_type(r, 7), here);
-  NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(r.b, r.loc, there, from, at, counts, ValueRange{}, mask, Value(),
-                                                         NVVM::TMALoadMode::TILE, false, NVVM::CTAGroupKindAttr(),
-                                                         Value());
+  NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(r.b, r.loc, there, from, at, counts, ValueRange{}, mask,
+                                                         Value(), NVVM::TMALoadMode::TILE, false,
+                                                         NVVM::CTAGroupKindAttr(), Value());
 }
 void tma_store(const TensorMapRef& map, const Int& from, const std::vector<Int>& coordinate) {
   Recording& r = recording();
@@ -378,9 +382,9 @@ Int add_release(const Scalar& pointer, const Int& n) {
   const Value to = r.get(pointer), v = r.get(n);
   if (r.error) return 0;
   ++r.stores;
-  return Int(r.wrap(Kind::index, 1,
-                    LLVM::AtomicRMWOp::create(r.b, r.loc, LLVM::AtomicBinOp::add, to, v, LLVM::AtomicOrdering::acq_rel,
-                                              kDevice, 4)));
+  return Int(r.wrap(
+      Kind::index, 1,
+      LLVM::AtomicRMWOp::create(r.b, r.loc, LLVM::AtomicBinOp::add, to, v, LLVM::AtomicOrdering::acq_rel, kDevice, 4)));
 }
 void reduce_add(const Scalar& pointer, const Vec& x) {
   Recording& r = recording();
@@ -391,9 +395,7 @@ void reduce_add(const Scalar& pointer, const Vec& x) {
 
 // Programmatic dependent launch.
 
-void launch_dependents() {
-  make<NVVM::GriddepcontrolOp>(recording(), NVVM::GridDepActionKind::launch_dependents);
-}
+void launch_dependents() { make<NVVM::GriddepcontrolOp>(recording(), NVVM::GridDepActionKind::launch_dependents); }
 void wait_for_dependencies() {
   Recording& r = recording();
   make<NVVM::GriddepcontrolOp>(r, NVVM::GridDepActionKind::wait);

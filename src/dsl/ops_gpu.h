@@ -82,7 +82,8 @@ void fence_async();                           // fence.proxy.async, of global me
 
 // cp.async: for what TMA's alignment rules exclude. 4, 8 or 16 bytes, of which `valid` are read and the rest zero.
 void copy_async(const Int& to, const Scalar& from, int bytes, const Int& valid);
-void copy_async_arrive(const Int& barrier);  // when this thread's copies so far are done; counts as one expected arrival
+void copy_async_arrive(
+    const Int& barrier);  // when this thread's copies so far are done; counts as one expected arrival
 void copy_async_commit();
 void copy_async_wait(int pending);
 
@@ -113,11 +114,11 @@ Vec load_if(const Bool& inside, const Scalar& pointer, Kind, int lanes);  // zer
 Vec load_cluster(const Remote& from, Kind, int lanes);
 void store_cluster(const Remote& to, const Vec&);
 // Flags and sums between CTAs of a launch.
-Int load_acquire(const Scalar& pointer);            // u32, gpu scope
+Int load_acquire(const Scalar& pointer);                  // u32, gpu scope
 void wait_flag(const Scalar& pointer, const Int& value);  // polls until it is; acquires at gpu scope
 void store_relaxed(const Scalar& pointer, const Int&);
 void store_release(const Scalar& pointer, const Int&);
-Int add_release(const Scalar& pointer, const Int&);  // what was there before
+Int add_release(const Scalar& pointer, const Int&);           // what was there before
 void reduce_add(const Scalar& pointer, const Vec& one_lane);  // f32, relaxed
 
 // Programmatic dependent launch: the next kernel of the stream may start, and this one waits for those before it.

@@ -84,12 +84,12 @@ std::vector<Scalar> wgmma_block(const std::vector<Scalar>& sums, const std::opti
   const Value from_a = a ? r.get(a->value) : Value(), from_b = r.get(b.value), add = r.get(accumulate);
   if (r.error) return placeholders(r, sum, sums.size());
   MLIRContext* context = r.b.getContext();
-  auto block = hw::WgmmaBlockOp::create(
-      r.b, r.loc, SmallVector<Type>(sums.size(), r.type_of(sum)), in, from_a, registers, from_b, add,
-      r.b.getI32IntegerAttr(n), hw::MmaTypeAttr::get(context, *type_a), hw::MmaTypeAttr::get(context, *type_b),
-      r.b.getBoolAttr(layout_a.mn_major), r.b.getBoolAttr(layout_b.mn_major),
-      r.b.getDenseI64ArrayAttr(layout_a.mn_steps), r.b.getDenseI64ArrayAttr(layout_a.k_steps),
-      r.b.getDenseI64ArrayAttr(layout_b.k_steps));
+  auto block =
+      hw::WgmmaBlockOp::create(r.b, r.loc, SmallVector<Type>(sums.size(), r.type_of(sum)), in, from_a, registers,
+                               from_b, add, r.b.getI32IntegerAttr(n), hw::MmaTypeAttr::get(context, *type_a),
+                               hw::MmaTypeAttr::get(context, *type_b), r.b.getBoolAttr(layout_a.mn_major),
+                               r.b.getBoolAttr(layout_b.mn_major), r.b.getDenseI64ArrayAttr(layout_a.mn_steps),
+                               r.b.getDenseI64ArrayAttr(layout_a.k_steps), r.b.getDenseI64ArrayAttr(layout_b.k_steps));
   return scalars(r, sum, block.getResults());
 }
 
@@ -117,8 +117,9 @@ std::vector<Scalar> mma_sync(const std::vector<Scalar>& c, const std::vector<Sca
   if (operand == Kind::i8) type = NVVM::MMATypes::s8;
   if (operand == Kind::f16) type = NVVM::MMATypes::f16;
   if (!type || c.size() != 4 || a.size() != 4 || b.size() != 2)
-    fail(r.where, "mma.sync of " + print(operand) + " with " + std::to_string(c.size()) + ", " +
-                      std::to_string(a.size()) + " and " + std::to_string(b.size()) + " registers",
+    fail(r.where,
+         "mma.sync of " + print(operand) + " with " + std::to_string(c.size()) + ", " + std::to_string(a.size()) +
+             " and " + std::to_string(b.size()) + " registers",
          "is not m16n8 with 4, 4 and 2", "f16, bf16, f32 (as tf32), i8");
   if (r.error) return placeholders(r, sum, 4);
   Builder& builder = r.b;
@@ -146,7 +147,9 @@ std::vector<Scalar> load_matrix(const Int& address, int count, bool transposed) 
   const Value at = r.pointer_value(shared_pointer(address));
   if (r.error) return placeholders(r, Kind::i32, size_t(count));
   const Type word = r.b.getI32Type();
-  const Type type = count == 1 ? word : Type(LLVM::LLVMStructType::getLiteral(r.b.getContext(), SmallVector<Type>(size_t(count), word)));
+  const Type type =
+      count == 1 ? word
+                 : Type(LLVM::LLVMStructType::getLiteral(r.b.getContext(), SmallVector<Type>(size_t(count), word)));
   const auto layout = transposed ? NVVM::MMALayout::col : NVVM::MMALayout::row;
   const Value v = NVVM::LdMatrixOp::create(r.b, r.loc, type, at, uint32_t(count), layout, eight_by_eight(r),
                                            NVVM::LdStMatrixEltType::B16);
@@ -177,8 +180,7 @@ Vec approximate(const char* what, const Vec& x) {
   Recording& r = recording();
   if (x.kind != Kind::f32) fail(r.where, std::string(what) + " of " + print(x.kind), "is of f32 only", "convert()");
   std::vector<Vec> lanes;
-  for (int i = 0; i < x.lanes; ++i)
-    lanes.push_back(Vec(r.pure_to<Op>(Kind::f32, 1, r.get(extract(x, i)))));
+  for (int i = 0; i < x.lanes; ++i) lanes.push_back(Vec(r.pure_to<Op>(Kind::f32, 1, r.get(extract(x, i)))));
   return join(lanes);
 }
 }  // namespace

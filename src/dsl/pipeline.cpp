@@ -15,7 +15,8 @@ void Consumer::sync(Where at) const {
 
 void Turns::take(const Consumer& self, const std::function<void()>& body, Where at) {
   if (self.count != count_)
-    op::fail(at, "turns of " + std::to_string(count_), "are taken by " + std::to_string(self.count) + " consumers: one would wait for ever",
+    op::fail(at, "turns of " + std::to_string(count_),
+             "are taken by " + std::to_string(self.count) + " consumers: one would wait for ever",
              "k.turns(" + std::to_string(self.count) + ")");
   {
     const Scope scope("turns.take", at);
@@ -77,9 +78,11 @@ void Ring::init() const {
 
 void Ring::check_use() const {
   if (op::failed()) return;
-  if (!filled_) op::fail(at_, "a ring", "is never filled: who takes its stages waits for ever", "ring.fill() in the producer");
+  if (!filled_)
+    op::fail(at_, "a ring", "is never filled: who takes its stages waits for ever", "ring.fill() in the producer");
   if (unread_)
-    op::fail(*unread_, "a stage", "is taken and not multiplied: only what has read it gives it back to the producer", "acc.mma(s[a], s[b])");
+    op::fail(*unread_, "a stage", "is taken and not multiplied: only what has read it gives it back to the producer",
+             "acc.mma(s[a], s[b])");
   if (readers_ == 0 && !read_by_hand_)
     op::fail(at_, "a ring", "is never read: who fills its stages waits for ever", "an Accumulator in the consumers");
 }
@@ -141,7 +144,8 @@ Ring::Stages Ring::take(const KBlocks& blocks, Where at) {
 Ring::Stage Ring::take_one(const Where& at) {
   const Scope scope("ring.take", at);
   if (unread_)
-    op::fail(*unread_, "a stage", "is taken and not multiplied: only what has read it gives it back to the producer", "acc.mma(s[a], s[b])");
+    op::fail(*unread_, "a stage", "is taken and not multiplied: only what has read it gives it back to the producer",
+             "acc.mma(s[a], s[b])");
   unread_ = at;
   taken_in_ = op::current_block();
   const Int stage = stage_;

@@ -33,9 +33,9 @@ inline Producer producer(RegisterBudget budget, std::function<void()> body) { re
 class Consumer {
  public:
   int count;
-  Int index, thread;  // of this warpgroup; of this thread in it
-  int parts;          // that a tile is shared in
-  Int part;           // this one's
+  Int index, thread;                                               // of this warpgroup; of this thread in it
+  int parts;                                                       // that a tile is shared in
+  Int part;                                                        // this one's
   Consumer alone() const { return {count, index, thread, 1, 0}; }  // the same warpgroup with tiles of its own
   void sync(Where at = Where::current()) const;                    // the threads of this warpgroup
 };
@@ -153,12 +153,12 @@ class Ring {
   int alternating_ = 1;        // consumers that take turns with whole tiles
   int readers_ = 0;            // of each stage, counted while recording
   bool filled_ = false, read_by_hand_ = false;
-  std::optional<Where> unread_;      // where a stage was taken that nothing has multiplied yet
-  const void* taken_in_ = nullptr;   // the loop body or branch where the last one was
+  std::optional<Where> unread_;     // where a stage was taken that nothing has multiplied yet
+  const void* taken_in_ = nullptr;  // the loop body or branch where the last one was
   std::vector<const TmaInput*> inputs_;
-  std::vector<Int> buffers_;   // stage 0 of each input
+  std::vector<Int> buffers_;  // stage 0 of each input
   Int full_, empty_, empty_arrivals_;
-  Var<Int> stage_, phase_;     // each role advances its own: roles do not see each other's assignments
+  Var<Int> stage_, phase_;  // each role advances its own: roles do not see each other's assignments
 };
 
 // A barrier that the consumers of all CTAs of a cluster reach. What they wrote to shared memory before it, all may read

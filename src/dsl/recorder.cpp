@@ -209,8 +209,8 @@ namespace {
 // Of a GPU's entry point: its parameters are known only now.
 void set_kernel_attributes(Recording& r, const KernelSignature& signature) {
   Builder& b = r.b;
-  r.function.setFunctionType(LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()),
-                                                         llvm::to_vector(r.function.getBody().front().getArgumentTypes())));
+  r.function.setFunctionType(LLVM::LLVMFunctionType::get(
+      LLVM::LLVMVoidType::get(b.getContext()), llvm::to_vector(r.function.getBody().front().getArgumentTypes())));
   r.function->setAttr("nvvm.kernel", b.getUnitAttr());
   r.function->setAttr("nvvm.reqntid", b.getDenseI32ArrayAttr({signature.gpu.threads, 1, 1}));
   r.function->setAttr("nvvm.minctasm", b.getI32IntegerAttr(1));  // else ptxas may ignore setmaxnreg (C7508)

@@ -93,7 +93,7 @@ struct Recording {
   mlir::Type type_of(Kind, int lanes = 1);
   mlir::Type type_of(const Scalar& x) { return type_of(x.kind, x.lanes); }
   mlir::Location location(const Where&);
-  mlir::Value get(const Scalar&);  // null after a failure
+  mlir::Value get(const Scalar&);            // null after a failure
   mlir::Value pointer_value(const Scalar&);  // an address in shared memory becomes a pointer
   mlir::Value constant(Kind, int lanes, int64_t integer, double real);
   Scalar placeholder(Kind kind, int lanes) { return {kind, lanes, nullptr, 0, 0}; }

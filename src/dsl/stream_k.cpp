@@ -5,7 +5,7 @@
 namespace gemmsmith {
 namespace {
 
-constexpr int kVector = 4;          // sums in 16 bytes
+constexpr int kVector = 4;  // sums in 16 bytes
 constexpr int kWarpgroup = 128;
 constexpr int64_t kGranule = 256;   // of a workspace: what memory is allocated in
 constexpr int64_t kFlagBytes = 32;  // a sector of L2 each
@@ -19,11 +19,15 @@ struct Sums : VarBase {
 // Vector i of a fragment: all threads of a warpgroup write 16 bytes each, side by side.
 constexpr int64_t byte_of_vector(size_t i) { return int64_t(i) * kWarpgroup * 16; }
 
-Int first_of_share(const Int& cta, const Int& quotient, const Int& remainder) { return cta * quotient + min(cta, remainder); }
+Int first_of_share(const Int& cta, const Int& quotient, const Int& remainder) {
+  return cta * quotient + min(cta, remainder);
+}
 
 }  // namespace
 
-Scalar Workspace::of_cta(const Int& cta, const Offset& byte) const { return op::advance(op::advance(base_, cta * step_), byte); }
+Scalar Workspace::of_cta(const Int& cta, const Offset& byte) const {
+  return op::advance(op::advance(base_, cta * step_), byte);
+}
 
 Workspace GpuBuilder::workspace(int64_t bytes, bool zeroed, Where at) {
   const Scope scope("workspace", at);
@@ -33,8 +37,8 @@ Workspace GpuBuilder::workspace(int64_t bytes, bool zeroed, Where at) {
   return {op::advance(part.base, part.begin), part.step};
 }
 
-StreamK GpuBuilder::stream_k(const OutputArg& d, TileShape shape, const MatrixArg& a, int block_k, const Raster& raster, int consumers,
-                             int max_splits, Where at) {
+StreamK GpuBuilder::stream_k(const OutputArg& d, TileShape shape, const MatrixArg& a, int block_k, const Raster& raster,
+                             int consumers, int max_splits, Where at) {
   const Scope scope("stream_k", at);
   const TileScheduler tiles = persistent_tiles(d, shape, a, block_k, cluster(1, 1), raster, at);
   if (max_splits < 1) op::fail(at, std::to_string(max_splits) + " CTAs for each tile", "are fewer than one");
@@ -79,8 +83,8 @@ PartOfTile StreamK::at(const Int& index, const Where& where) const {
   const Tile t = tiles_.at(select(whole, index * ctas_ + cta_, waves_ * ctas_ + shared_tile), where);
   // Who has the first k-block of the tile: the first `remainder` shares are longer by one.
   const Int longer = remainder_ * (quotient_ + 1);
-  const Int holder = select(tile_start < longer, tile_start / (quotient_ + 1),
-                            remainder_ + (tile_start - longer) / max(quotient_, 1));
+  const Int holder =
+      select(tile_start < longer, tile_start / (quotient_ + 1), remainder_ + (tile_start - longer) / max(quotient_, 1));
   const Int first_k = tiles_.n_.first_k;
   return {{t.batch, t.m, t.n, first_k + begin, first_k + end, 1}, end == k_blocks, select(begin == 0, cta_, holder)};
 }
@@ -100,9 +104,10 @@ void StreamK::finish(const Consumer& self, const PartOfTile& part, const Fragmen
     return f();
   };
   if (int64_t(mine.values.size()) * kWarpgroup * 4 != sums_bytes_ || self.count != consumers_)
-    return op::fail(at, std::to_string(mine.values.size()) + " sums of a thread of " + std::to_string(self.count) + " consumers",
-                    "are not those of the tile that stream_k() was told of, " + std::to_string(sums_bytes_ / kWarpgroup / 4) + " of " +
-                        std::to_string(consumers_));
+    return op::fail(
+        at, std::to_string(mine.values.size()) + " sums of a thread of " + std::to_string(self.count) + " consumers",
+        "are not those of the tile that stream_k() was told of, " + std::to_string(sums_bytes_ / kWarpgroup / 4) +
+            " of " + std::to_string(consumers_));
   const size_t vectors = mine.values.size() / kVector;
   const auto add = [&](std::vector<Scalar>& sums, const Int& peer) {
     const Scalar from = sums_of(peer, self);
@@ -124,20 +129,25 @@ void StreamK::finish(const Consumer& self, const PartOfTile& part, const Fragmen
     self.sync();
     when(self.thread == 0, [&] { op::store_release(flag_of(cta_, self), 1); });
   };
-  when({part.finishes, at}, [&] {
-    Sums sums(mine.values);
-    for (Int peer : range(part.first_peer, cta_, 1, at)) glue([&] {
-      when(self.thread == 0, [&] {
-        op::wait_flag(flag_of(peer, self), 1);
-        op::store_relaxed(flag_of(peer, self), 0);  // as the next launch wants it; nobody else looks at it in this one
-      });
-      self.sync();
-      add(sums.values(), peer);
-    });
-    Fragment whole = mine;
-    whole.values = sums.values();
-    store(whole);
-  }, [&] { glue(give_away); });
+  when(
+      {part.finishes, at},
+      [&] {
+        Sums sums(mine.values);
+        for (Int peer : range(part.first_peer, cta_, 1, at))
+          glue([&] {
+            when(self.thread == 0, [&] {
+              op::wait_flag(flag_of(peer, self), 1);
+              op::store_relaxed(flag_of(peer, self),
+                                0);  // as the next launch wants it; nobody else looks at it in this one
+            });
+            self.sync();
+            add(sums.values(), peer);
+          });
+        Fragment whole = mine;
+        whole.values = sums.values();
+        store(whole);
+      },
+      [&] { glue(give_away); });
 }
 
 }  // namespace gemmsmith

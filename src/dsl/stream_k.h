@@ -34,7 +34,8 @@ class StreamK {
 
    private:
     friend class StreamK;
-    Iterator(const StreamK* work, std::shared_ptr<Range> range, Where at) : work_(work), range_(std::move(range)), at_(at) {}
+    Iterator(const StreamK* work, std::shared_ptr<Range> range, Where at)
+        : work_(work), range_(std::move(range)), at_(at) {}
     const StreamK* work_;
     std::shared_ptr<Range> range_;
     Where at_;
@@ -43,8 +44,8 @@ class StreamK {
   Range::End end() const { return {}; }
 
   // Gives the sums of a part away, or adds to them those of its peers, in their order, and has `store` store the whole.
-  void finish(const Consumer& self, const PartOfTile&, const Fragment&, const std::function<void(const Fragment&)>& store,
-              Where at = Where::current()) const;
+  void finish(const Consumer& self, const PartOfTile&, const Fragment&,
+              const std::function<void(const Fragment&)>& store, Where at = Where::current()) const;
 
  private:
   friend class GpuBuilder;
@@ -57,9 +58,9 @@ class StreamK {
   int64_t sums_bytes_;  // of a consumer
   int consumers_;
   Int cta_, ctas_;
-  Int waves_, rest_;        // whole tiles of this CTA; tiles that are shared
+  Int waves_, rest_;          // whole tiles of this CTA; tiles that are shared
   Int quotient_, remainder_;  // k-blocks of a share, and how many shares have one more
-  Int first_, last_;        // of this CTA's share
+  Int first_, last_;          // of this CTA's share
 };
 
 }  // namespace gemmsmith

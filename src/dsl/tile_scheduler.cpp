@@ -88,8 +88,13 @@ Tile TileScheduler::at(const Int& index, const Where& where) const {
   const Int batch = batched_ ? index / in_batch : Int(0);
   const MN tile = raster(raster_, batched_ ? index % in_batch : index, n_.tiles_m, n_.tiles_n);
   // Every CTA of a cluster takes every k.size-th block, from its rank on.
-  return {batch, tile.m * cluster_.m.size + cluster_.m.rank, tile.n * cluster_.n.size + cluster_.n.rank,
-          n_.first_k + cluster_.k.rank, n_.first_k + n_.k_blocks, cluster_.k.size, alternating_};
+  return {batch,
+          tile.m * cluster_.m.size + cluster_.m.rank,
+          tile.n * cluster_.n.size + cluster_.n.rank,
+          n_.first_k + cluster_.k.rank,
+          n_.first_k + n_.k_blocks,
+          cluster_.k.size,
+          alternating_};
 }
 
 }  // namespace gemmsmith

@@ -52,8 +52,8 @@ class TileScheduler {
   friend class GpuBuilder;
   friend class StreamK;
   struct Counts {
-    Int tiles_m, tiles_n;           // of clusters
-    Int k_blocks, first_k, total;   // first_k: past the end where k is 0
+    Int tiles_m, tiles_n;          // of clusters
+    Int k_blocks, first_k, total;  // first_k: past the end where k is 0
   };
   TileScheduler(Cluster cluster, Raster raster, bool batched, Counts counts, Int first, Int step)
       : cluster_(cluster), raster_(raster), batched_(batched), n_(counts), first_(first), step_(step) {}

@@ -34,16 +34,16 @@ struct Multicast {
 inline Multicast multicast(const Axis& axis) { return {axis}; }
 
 struct TmaOptions {
-  int rows_loaded = 0;           // the first rows of a tile, where a matrix has no more; 0: all
-  int max_swizzle_bytes = 128;   // 32, 64 or 128
-  int l2_promotion_bytes = 128;  // 0, 64, 128 or 256
+  int rows_loaded = 0;               // the first rows of a tile, where a matrix has no more; 0: all
+  int max_swizzle_bytes = 128;       // 32, 64 or 128
+  int l2_promotion_bytes = 128;      // 0, 64, 128 or 256
   std::optional<Kind> element = {};  // what the tensor cores take bytes for: e4m3, e5m2
 };
 
 class TmaInput;
 struct TmaCopy {
   const TmaInput* input;
-  Int row, column;           // of the matrix, in elements
+  Int row, column;  // of the matrix, in elements
   std::optional<Int> batch;
 };
 

@@ -8,8 +8,9 @@ LaneSums lane_sums(const std::vector<Vec>& numbers, const Int& lane, int highest
   const Scope scope("lane_sums", at);
   const auto is_bit = [](int n) { return n >= 1 && n <= 16 && (n & (n - 1)) == 0; };
   if (numbers.empty() || !is_bit(highest) || !is_bit(lowest) || lowest > highest) {
-    op::fail(at, std::to_string(numbers.size()) + " numbers over lanes that differ in " + std::to_string(highest) + " to " +
-                     std::to_string(lowest),
+    op::fail(at,
+             std::to_string(numbers.size()) + " numbers over lanes that differ in " + std::to_string(highest) + " to " +
+                 std::to_string(lowest),
              "are nothing that the threads of a warp can add");
     return {numbers, 0, true};
   }

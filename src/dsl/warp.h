@@ -17,6 +17,7 @@ struct LaneSums {
 // Sums of numbers of one lane each over the threads of a warp that differ in bits `highest` down to `lowest` of their lane,
 // all numbers at once: at every step each thread keeps half of its numbers and sends the other half, so that n numbers cost
 // about n shuffles, not n for every bit. `lane` is the thread's in its warp.
-LaneSums lane_sums(const std::vector<Vec>& numbers, const Int& lane, int highest = 16, int lowest = 1, Where at = Where::current());
+LaneSums lane_sums(const std::vector<Vec>& numbers, const Int& lane, int highest = 16, int lowest = 1,
+                   Where at = Where::current());
 
 }  // namespace gemmsmith

@@ -5,11 +5,13 @@
 namespace gemmsmith {
 namespace {
 
-constexpr int kUnit = 16;        // rows of an operand that one ldmatrix.x4 loads
-constexpr int kStepBytes = 32;   // of k, of one mma
-constexpr int kColumns = 8;      // of one mma
+constexpr int kUnit = 16;       // rows of an operand that one ldmatrix.x4 loads
+constexpr int kStepBytes = 32;  // of k, of one mma
+constexpr int kColumns = 8;     // of one mma
 
-int steps_of(const AsyncInput& in) { return std::max(int(in.layout().extent(1)) * in.layout().element_bytes / kStepBytes, 1); }
+int steps_of(const AsyncInput& in) {
+  return std::max(int(in.layout().extent(1)) * in.layout().element_bytes / kStepBytes, 1);
+}
 
 bool fits(const AsyncInput& a, const AsyncInput& b, const TileShape& shape, const Where& at) {
   const auto whole = [](int n) { return n > 0 && n % kUnit == 0; };
@@ -32,7 +34,8 @@ bool fits(const AsyncInput& a, const AsyncInput& b, const TileShape& shape, cons
 // PTX ISA, "Matrix Fragments for mma.m16n8k16" and "ldmatrix": matrix i of the four is the one whose rows lanes 8 i to
 // 8 i + 7 point to. A wants its row halves first, B, whose units are two n8, its halves of k. Rows that are contiguous are
 // loaded as columns.
-WarpTile::Addresses WarpTile::addresses_of(const AsyncInput& in, int units, const Int& first, const Int& lane, bool is_b) {
+WarpTile::Addresses WarpTile::addresses_of(const AsyncInput& in, int units, const Int& first, const Int& lane,
+                                           bool is_b) {
   const int element = in.layout().element_bytes;
   const Int matrix = lane / 8, inner = lane % 8;
   const Int row_half = is_b ? matrix / 2 : matrix % 2, k_half = is_b ? matrix % 2 : matrix / 2;
@@ -43,15 +46,22 @@ WarpTile::Addresses WarpTile::addresses_of(const AsyncInput& in, int units, cons
   for (int unit = 0; unit < units; ++unit)
     for (int step = 0; step < steps_of(in); ++step) {
       const Offset linear = layout.linear({row + unit * kUnit, k + step * (kStepBytes / element)});
-      out[size_t(unit)].push_back(op::as_int(op::advance(op::shared_pointer(0), swizzled(linear, in.layout().swizzle.mask()))));
+      out[size_t(unit)].push_back(
+          op::as_int(op::advance(op::shared_pointer(0), swizzled(linear, in.layout().swizzle.mask()))));
     }
   return out;
 }
 
-WarpTile::WarpTile(const AsyncInput& a, const AsyncInput& b, TileShape shape, const Int& row, const Int& column, const Int& lane,
-                   Where at)
-    : a_(&a), b_(&b), shape_(shape), row_(row), column_(column), lane_(lane),
-      sums_(std::vector<Scalar>(size_t(std::max(shape.rows * shape.columns / 32, 4)), zero(op::accumulator_of(a.element()), 1))) {
+WarpTile::WarpTile(const AsyncInput& a, const AsyncInput& b, TileShape shape, const Int& row, const Int& column,
+                   const Int& lane, Where at)
+    : a_(&a),
+      b_(&b),
+      shape_(shape),
+      row_(row),
+      column_(column),
+      lane_(lane),
+      sums_(std::vector<Scalar>(size_t(std::max(shape.rows * shape.columns / 32, 4)),
+                                zero(op::accumulator_of(a.element()), 1))) {
   const Scope scope("warp_tile", at);
   if (!fits(a, b, shape, at)) return;
   from_a_ = addresses_of(a, shape.rows / kUnit, row, lane, false);
@@ -71,8 +81,8 @@ void WarpTile::mma(const Int& stage, Where at) {
       for (int j = 0; j < columns; ++j) {
         const std::vector<Scalar>& pair = right[size_t(j / 2)];
         auto sum = sums_.values().begin() + (ptrdiff_t(i) * columns + j) * 4;
-        const std::vector<Scalar> next = op::mma_sync({sum, sum + 4}, left[i], {pair[size_t(j % 2 * 2)], pair[size_t(j % 2 * 2 + 1)]},
-                                                      a_->element());
+        const std::vector<Scalar> next = op::mma_sync(
+            {sum, sum + 4}, left[i], {pair[size_t(j % 2 * 2)], pair[size_t(j % 2 * 2 + 1)]}, a_->element());
         std::copy(next.begin(), next.end(), sum);
       }
   }

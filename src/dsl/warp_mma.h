@@ -10,8 +10,8 @@ namespace gemmsmith {
 class WarpTile {
  public:
   // The warp's first row in stages of A, and in those of B.
-  WarpTile(const AsyncInput& a, const AsyncInput& b, TileShape shape, const Int& row, const Int& column, const Int& lane,
-           Where at = Where::current());
+  WarpTile(const AsyncInput& a, const AsyncInput& b, TileShape shape, const Int& row, const Int& column,
+           const Int& lane, Where at = Where::current());
   // Adds all of a stage.
   void mma(const Int& stage, Where at = Where::current());
   // Into a tile of the CTA in shared memory, of f32 (i32) and row-major.

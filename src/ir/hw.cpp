@@ -90,7 +90,8 @@ llvm::LogicalResult MbarrierArriveRemoteOp::verify() {
 }
 
 llvm::LogicalResult FlagWaitOp::verify() {
-  if (getScope() == Scope::cta) return emitOpError() << "acquires at cluster or gpu scope: within a CTA there are barriers";
+  if (getScope() == Scope::cta)
+    return emitOpError() << "acquires at cluster or gpu scope: within a CTA there are barriers";
   return llvm::success();
 }
 

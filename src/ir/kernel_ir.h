@@ -33,7 +33,7 @@ class KernelIr {
   KernelIr(KernelIr&&) noexcept;
   KernelIr& operator=(KernelIr&&) noexcept;
 
-  void* operation() const { return module_; }        // an mlir::Operation*, the module
+  void* operation() const { return module_; }  // an mlir::Operation*, the module
   // Of the entry function: on a CPU void(const int64_t* arguments), on a GPU one of its maps and words.
   const std::string& name() const { return name_; }
   const KernelSignature& signature() const { return signature_; }

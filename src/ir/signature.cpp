@@ -17,7 +17,8 @@ Result<int64_t> extent_of(const KernelSignature& s, const int64_t* words, const 
   return Error{"kernel signature", "extent \"" + name + "\"", "is not one of the kernel's arguments", {}, {}};
 }
 
-Error refused(const std::string& operand, const std::string& given, const std::string& rule, const std::string& remedy) {
+Error refused(const std::string& operand, const std::string& given, const std::string& rule,
+              const std::string& remedy) {
   return Error{"operand " + operand, given, rule, remedy, {}};
 }
 
@@ -33,9 +34,10 @@ Result<uint64_t> outer_stride(const std::string& operand, const char* which, int
                    "is not between 0 and 2^40 bytes, the strides of TMA", "a kernel without TMA");
   if (stride % kTmaAlignment != 0) {
     const int64_t unit = kTmaAlignment / element_bytes;
-    return refused(operand, std::string(which) + " stride of " + number(elements) + " elements, " + number(stride) + " bytes",
-                   "is not a multiple of 16 bytes, TMA's rule", "a multiple of " + number(unit) + " elements, such as " +
-                       number((elements + unit - 1) / unit * unit));
+    return refused(
+        operand, std::string(which) + " stride of " + number(elements) + " elements, " + number(stride) + " bytes",
+        "is not a multiple of 16 bytes, TMA's rule",
+        "a multiple of " + number(unit) + " elements, such as " + number((elements + unit - 1) / unit * unit));
   }
   return uint64_t(stride);
 }
@@ -43,7 +45,8 @@ Result<uint64_t> outer_stride(const std::string& operand, const char* which, int
 Status check_box(const TensorMapSpec& spec, int inner, int outer) {
   const int element = bytes(spec.type);
   if (inner < 1 || outer < 1 || inner > kMaxBox || outer > kMaxBox)
-    return refused(spec.operand, "a box of " + number(inner) + " x " + number(outer), "has a side that is not 1 to 256", {});
+    return refused(spec.operand, "a box of " + number(inner) + " x " + number(outer), "has a side that is not 1 to 256",
+                   {});
   if (inner * element % kTmaAlignment != 0)
     return refused(spec.operand, "a box of " + number(inner * element) + " bytes along the contiguous mode",
                    "is not a multiple of 16 bytes, TMA's rule", {});
@@ -72,7 +75,8 @@ Result<TensorMap> tensor_map(const TensorMapSpec& spec, const KernelSignature& s
   const int64_t* address = find_word(s, words, Kind::pointer, spec.operand);
   const int64_t* stride = find_word(s, words, row_major ? Kind::row_stride : Kind::column_stride, spec.operand);
   if (!address || !stride)
-    return Error{"kernel signature", "operand \"" + spec.operand + "\"", "has a tensor map but no pointer or stride", {}, {}};
+    return Error{
+        "kernel signature", "operand \"" + spec.operand + "\"", "has a tensor map but no pointer or stride", {}, {}};
 
   TensorMap map;
   map.address = uint64_t(*address);
@@ -85,20 +89,22 @@ Result<TensorMap> tensor_map(const TensorMapSpec& spec, const KernelSignature& s
   map.extents = {uint64_t(std::max<int64_t>(inner, 1)), uint64_t(std::max<int64_t>(outer, 1)), 1, 1, 1};
   map.box = {uint32_t(inner_box), uint32_t(outer_box), 1, 1, 1};
   map.stride_bytes[0] = uint64_t(element);
-  GS_TRY(map.stride_bytes[1], outer_stride(spec.operand, row_major ? "a row" : "a column", map.empty ? 1 : outer, *stride, element));
+  GS_TRY(map.stride_bytes[1],
+         outer_stride(spec.operand, row_major ? "a row" : "a column", map.empty ? 1 : outer, *stride, element));
   if (spec.batched) {
     GS_TRY(const int64_t batch, extent_of(s, words, "batch"));
     const int64_t* batch_stride = find_word(s, words, Kind::batch_stride, spec.operand);
     if (!batch_stride)
-      return Error{"kernel signature", "operand \"" + spec.operand + "\"", "is batched but has no batch stride", {}, {}};
+      return Error{
+          "kernel signature", "operand \"" + spec.operand + "\"", "is batched but has no batch stride", {}, {}};
     map.extents[2] = uint64_t(std::max<int64_t>(batch, 1));
     GS_TRY(map.stride_bytes[2], outer_stride(spec.operand, "a batch", map.empty ? 1 : batch, *batch_stride, element));
   }
   if (map.empty) map.extents = {1, 1, 1, 1, 1};
   for (int d = 0; d < map.rank; ++d)
     if (int64_t(map.extents[size_t(d)]) > kMaxTmaExtent)
-      return refused(spec.operand, "an extent of " + number(int64_t(map.extents[size_t(d)])), "is more than 2^32, TMA's limit",
-                     "a kernel without TMA");
+      return refused(spec.operand, "an extent of " + number(int64_t(map.extents[size_t(d)])),
+                     "is more than 2^32, TMA's limit", "a kernel without TMA");
   map.type = spec.type;
   map.swizzle_bytes = spec.swizzle_bytes;
   map.l2_promotion_bytes = spec.l2_promotion_bytes;
@@ -122,9 +128,10 @@ Result<int64_t> grid_size(const KernelSignature& s, const int64_t* words, int64_
   for (size_t i = 0; i < s.arguments.size(); ++i) {
     const KernelArgument& a = s.arguments[i];
     if (a.kind == Kind::pointer && a.alignment > 0 && uint64_t(words[i]) % uint64_t(a.alignment) != 0)
-      return refused(a.name, "an address that ends in " + number(int64_t(uint64_t(words[i]) % uint64_t(a.alignment))),
-                     "is not a multiple of " + number(a.alignment) + " bytes, what this kernel loads or stores at once",
-                     "memory that starts at a multiple of " + number(a.alignment) + " bytes, or a kernel of another alignment");
+      return refused(
+          a.name, "an address that ends in " + number(int64_t(uint64_t(words[i]) % uint64_t(a.alignment))),
+          "is not a multiple of " + number(a.alignment) + " bytes, what this kernel loads or stores at once",
+          "memory that starts at a multiple of " + number(a.alignment) + " bytes, or a kernel of another alignment");
   }
   GS_TRY(const int64_t tiles, cluster_tiles(s, words));
   const int64_t clusters = s.gpu.persistent ? std::min(tiles, std::max<int64_t>(resident_clusters, 1)) : tiles;

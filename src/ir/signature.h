@@ -39,14 +39,14 @@ constexpr int bytes(TmaType type) {
 
 // The tensor map of a matrix operand: its boxes are tiles of (1, rows, columns), or of (rows, columns) without a batch.
 struct TensorMapSpec {
-  std::string operand = {};         // whose pointer and strides it has
+  std::string operand = {};             // whose pointer and strides it has
   std::string rows = {}, columns = {};  // names of its extents
-  bool batched = false;             // by the extent "batch" and the operand's batch_stride
+  bool batched = false;                 // by the extent "batch" and the operand's batch_stride
   bool rows_contiguous = false;         // column-major: neighbours in memory differ in their row
   TmaType type = TmaType::bf16;
   int box_rows = 0, box_columns = 0;
-  int swizzle_bytes = 0;            // 0, 32, 64 or 128
-  int l2_promotion_bytes = 128;     // 0, 64, 128 or 256
+  int swizzle_bytes = 0;         // 0, 32, 64 or 128
+  int l2_promotion_bytes = 128;  // 0, 64, 128 or 256
   friend bool operator==(const TensorMapSpec&, const TensorMapSpec&) = default;
 };
 

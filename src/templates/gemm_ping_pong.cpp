@@ -21,28 +21,29 @@ void stage(GpuBuilder& k, const Config& c, const GemmClass& p) {
   const HopperOperands in = hopper_operands(p, c.swap);
   const Cluster cluster = k.cluster(c.cluster_m, c.cluster_n);
   const TmaInput a = k.tma_input(in.a, tile(c.block_m, c.block_k), multicast(cluster.n), c.tma());
-  const TmaInput b = k.tma_input(in.b, tile(c.block_n, c.block_k), multicast(cluster.m), {.l2_promotion_bytes = c.l2_promotion});
+  const TmaInput b =
+      k.tma_input(in.b, tile(c.block_n, c.block_k), multicast(cluster.m), {.l2_promotion_bytes = c.l2_promotion});
   Ring& ring = k.ring(c.num_stages, a, b);
   Turns turns = k.turns(kConsumers);
   const TileShape block = tile(c.block_m, c.block_n);
   const TmaOutput d = k.tma_output(in.d, block, kConsumers, c.epilogue_buffers, c.vectors);
   const TileScheduler tiles = k.persistent_tiles(in.d, block, in.a, c.block_k, cluster, c.order());
 
-  k.roles(
-      producer(registers(c.producer_registers), [&] {
-        for (Tile t : tiles)
-          for (Int kb : t.k_blocks()) ring.fill(a(t.batch, t.m, kb), b(t.batch, t.n, kb));
-      }),
-      consumers(kConsumers, registers(c.consumer_registers), [&](const Consumer& warpgroup) {
-        const Consumer self = warpgroup.alone();
-        for (Tile t : tiles.alternate(self, ring)) {
-          Accumulator acc(self, ring, a, b);
-          turns.take(self, [&] {
-            for (Ring::Stage s : ring.take(t.k_blocks())) acc.mma(s[a], s[b]);
-          });
-          d.store(self, t, std::move(acc).wait());
-        }
-      }));
+  k.roles(producer(registers(c.producer_registers),
+                   [&] {
+                     for (Tile t : tiles)
+                       for (Int kb : t.k_blocks()) ring.fill(a(t.batch, t.m, kb), b(t.batch, t.n, kb));
+                   }),
+          consumers(kConsumers, registers(c.consumer_registers), [&](const Consumer& warpgroup) {
+            const Consumer self = warpgroup.alone();
+            for (Tile t : tiles.alternate(self, ring)) {
+              Accumulator acc(self, ring, a, b);
+              turns.take(self, [&] {
+                for (Ring::Stage s : ring.take(t.k_blocks())) acc.mma(s[a], s[b]);
+              });
+              d.store(self, t, std::move(acc).wait());
+            }
+          }));
 }
 
 Supports legal(const Config& c, const GemmProblem& p, const DeviceFacts& device) {

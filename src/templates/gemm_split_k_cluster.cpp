@@ -24,7 +24,8 @@ struct Config : HopperConfig {
 void stage(GpuBuilder& k, const Config& c, const GemmClass& p) {
   const HopperOperands in = hopper_operands(p, c.swap);
   const Cluster cluster = k.cluster(1, 1, c.split_k);
-  const TmaInput a = k.tma_input(in.a, tile(c.block_m, c.block_k), {}, {.rows_loaded = c.rows_loaded, .l2_promotion_bytes = c.l2_promotion});
+  const TmaInput a = k.tma_input(in.a, tile(c.block_m, c.block_k), {},
+                                 {.rows_loaded = c.rows_loaded, .l2_promotion_bytes = c.l2_promotion});
   const TmaInput b = k.tma_input(in.b, tile(c.block_n, c.block_k), {}, {.l2_promotion_bytes = c.l2_promotion});
   Ring& ring = k.ring(c.num_stages, a, b);
   const TileShape block = tile(c.block_m, c.block_n);
@@ -33,31 +34,32 @@ void stage(GpuBuilder& k, const Config& c, const GemmClass& p) {
   const GlobalOutput d = k.global_output(in.d, c.vectors);
   const Tile t = k.one_tile_per_cluster(in.d, block, in.a, c.block_k, cluster).only();
 
-  k.roles(
-      producer(registers(24), [&] {
-        for (Int kb : t.k_blocks()) ring.fill(a(t.batch, t.m, kb), b(t.batch, t.n, kb));
-      }),
-      consumers(1, registers(240), [&](const Consumer& self) {
-        Accumulator acc(self, ring, a, b);
-        for (Ring::Stage s : ring.take(t.k_blocks())) acc.mma(s[a], s[b]);
-        partial.store(self, std::move(acc).wait());
-        all_stored.sync(self);
+  k.roles(producer(registers(24),
+                   [&] {
+                     for (Int kb : t.k_blocks()) ring.fill(a(t.batch, t.m, kb), b(t.batch, t.n, kb));
+                   }),
+          consumers(1, registers(240), [&](const Consumer& self) {
+            Accumulator acc(self, ring, a, b);
+            for (Ring::Stage s : ring.take(t.k_blocks())) acc.mma(s[a], s[b]);
+            partial.store(self, std::move(acc).wait());
+            all_stored.sync(self);
 
-        const int columns = c.block_n / c.split_k, vectors = columns / kVector;  // of this CTA
-        const int rows = c.rows_loaded ? c.rows_loaded : c.block_m;
-        for (Int vector : range(self.thread, rows * vectors, 128)) {
-          const Int row = vector / vectors, column = cluster.k.rank * columns + vector % vectors * kVector;
-          Var<Vec> sum(partial.load(row, column, cluster.rank_of_k(0), kVector));
-          for (int other = 1; other < c.split_k; ++other)
-            sum = sum + partial.load(row, column, cluster.rank_of_k(other), kVector);
-          d.store(t, t.m * c.block_m + row, t.n * c.block_n + column, sum);
-        }
-      }));
+            const int columns = c.block_n / c.split_k, vectors = columns / kVector;  // of this CTA
+            const int rows = c.rows_loaded ? c.rows_loaded : c.block_m;
+            for (Int vector : range(self.thread, rows * vectors, 128)) {
+              const Int row = vector / vectors, column = cluster.k.rank * columns + vector % vectors * kVector;
+              Var<Vec> sum(partial.load(row, column, cluster.rank_of_k(0), kVector));
+              for (int other = 1; other < c.split_k; ++other)
+                sum = sum + partial.load(row, column, cluster.rank_of_k(other), kVector);
+              d.store(t, t.m * c.block_m + row, t.n * c.block_n + column, sum);
+            }
+          }));
 }
 
 Supports supports(const GemmProblem& p, const DeviceFacts& device) {
   if (const Supports answer = hopper_supports(p, device); !answer) return answer;
-  if (p.acc != DataType::f32) return Supports::no("partial sums are added in f32, not in " + std::string(name_of(p.acc)));
+  if (p.acc != DataType::f32)
+    return Supports::no("partial sums are added in f32, not in " + std::string(name_of(p.acc)));
   return {};
 }
 
@@ -65,8 +67,8 @@ Supports legal(const Config& c, const GemmProblem& p, const DeviceFacts& device)
   if (c.split_k != 2 && c.split_k != 4 && c.split_k != 8)
     return Supports::no("split_k = " + std::to_string(c.split_k) + " is not 2, 4 or 8, the CTAs of a cluster");
   if (c.block_n % (c.split_k * kVector) != 0)
-    return Supports::no("block_n = " + std::to_string(c.block_n) + " is not shared evenly by " + std::to_string(c.split_k) +
-                        " CTAs in vectors of " + std::to_string(kVector));
+    return Supports::no("block_n = " + std::to_string(c.block_n) + " is not shared evenly by " +
+                        std::to_string(c.split_k) + " CTAs in vectors of " + std::to_string(kVector));
   if (c.block_m / 64 * c.block_n / 2 > 200)
     return Supports::no("the sums of " + std::to_string(c.block_m) + " x " + std::to_string(c.block_n) +
                         " do not fit the registers of one warpgroup");
@@ -93,7 +95,8 @@ std::vector<Config> space(const GemmProblem& p, const DeviceFacts&) {
           c.block_k = 128 / element_bytes(p) * 2;
           c.vectors = swap ? 0 : bool(has_vectors(p));
           const int64_t rows = swap ? p.n : p.m;
-          if (rows < c.block_m && !rows_are_contiguous(c, p)) c.rows_loaded = int(std::max<int64_t>((rows + 7) / 8 * 8, 8));
+          if (rows < c.block_m && !rows_are_contiguous(c, p))
+            c.rows_loaded = int(std::max<int64_t>((rows + 7) / 8 * 8, 8));
           out.push_back(c);
         }
   return out;

@@ -15,7 +15,8 @@ struct Config : PersistentConfig {
   template <class F>
   void fields(F&& f) {
     f("block_m", block_m), f("block_n", block_n), f("block_k", block_k), f("num_stages", num_stages);
-    f("max_splits", max_splits), f("num_consumers", num_consumers), f("raster", raster), f("raster_group", raster_group);
+    f("max_splits", max_splits), f("num_consumers", num_consumers), f("raster", raster),
+        f("raster_group", raster_group);
     f("epilogue_buffers", epilogue_buffers), f("swap", swap), f("rows_loaded", rows_loaded), f("vectors", vectors);
     f("l2_promotion", l2_promotion), f("producer_registers", producer_registers);
     f("consumer_registers", consumer_registers);
@@ -31,18 +32,18 @@ void stage(GpuBuilder& k, const Config& c, const GemmClass& p) {
   const TmaOutput d = k.tma_output(in.d, block, c.num_consumers, c.epilogue_buffers, c.vectors);
   const StreamK work = k.stream_k(in.d, block, in.a, c.block_k, c.order(), c.num_consumers, c.max_splits);
 
-  k.roles(
-      producer(registers(c.producer_registers), [&] {
-        for (PartOfTile t : work)
-          for (Int kb : t.k_blocks()) ring.fill(a(t.batch, t.m, kb), b(t.batch, t.n, kb));
-      }),
-      consumers(c.num_consumers, registers(c.consumer_registers), [&](const Consumer& self) {
-        for (PartOfTile t : work) {
-          Accumulator acc(self, ring, a, b);
-          for (Ring::Stage s : ring.take(t.k_blocks())) acc.mma(s[a], s[b]);
-          work.finish(self, t, std::move(acc).wait(), [&](const Fragment& sums) { d.store(self, t, sums); });
-        }
-      }));
+  k.roles(producer(registers(c.producer_registers),
+                   [&] {
+                     for (PartOfTile t : work)
+                       for (Int kb : t.k_blocks()) ring.fill(a(t.batch, t.m, kb), b(t.batch, t.n, kb));
+                   }),
+          consumers(c.num_consumers, registers(c.consumer_registers), [&](const Consumer& self) {
+            for (PartOfTile t : work) {
+              Accumulator acc(self, ring, a, b);
+              for (Ring::Stage s : ring.take(t.k_blocks())) acc.mma(s[a], s[b]);
+              work.finish(self, t, std::move(acc).wait(), [&](const Fragment& sums) { d.store(self, t, sums); });
+            }
+          }));
 }
 
 // Tiles, k-blocks and CTAs of a problem on a device.
@@ -62,20 +63,24 @@ Shares shares_of(const Config& c, const GemmProblem& p, const DeviceFacts& devic
 Supports legal(const Config& c, const GemmProblem& p, const DeviceFacts& device) {
   if (c.num_consumers < 1 || c.num_consumers > 3)
     return Supports::no("num_consumers = " + std::to_string(c.num_consumers) + " is not 1 to 3");
-  if (c.max_splits < 1 || c.max_splits > 1024) return Supports::no("max_splits = " + std::to_string(c.max_splits) + " is not 1 to 1024");
+  if (c.max_splits < 1 || c.max_splits > 1024)
+    return Supports::no("max_splits = " + std::to_string(c.max_splits) + " is not 1 to 1024");
   if (c.cluster_m != 1 || c.cluster_n != 1) return Supports::no("stream-K has no clusters");
-  if (const Supports answer = persistent_legal(c, p, device, c.num_consumers, c.num_consumers, c.block_m / 64 / c.num_consumers); !answer)
+  if (const Supports answer =
+          persistent_legal(c, p, device, c.num_consumers, c.num_consumers, c.block_m / 64 / c.num_consumers);
+      !answer)
     return answer;
   // What a part of a tile needs beside the tile, found by assembling: 8 registers more than gemm_warp_specialized, 16 with an
   // epilogue; and the addresses of staging boxes of 16 columns, where many sums leave no room for them.
   const bool converts = p.alpha == 1 && !p.reads_c() && p.epilogue.is_accumulator() && bytes_of(p.d.type) == 2;
   const int sums = c.block_m / 64 / c.num_consumers * c.block_n / 2, others = converts ? 48 : 88;
   if (sums + others > c.consumer_registers)
-    return Supports::no(std::to_string(sums) + " sums and " + std::to_string(others) + " other registers do not fit the " +
-                        std::to_string(c.consumer_registers) + " of a consumer");
+    return Supports::no(std::to_string(sums) + " sums and " + std::to_string(others) +
+                        " other registers do not fit the " + std::to_string(c.consumer_registers) + " of a consumer");
   if (sums > 96 && c.block_n % 32 != 0)
-    return Supports::no("block_n = " + std::to_string(c.block_n) + " is stored in boxes of 16 columns, whose addresses do not fit beside " +
-                        std::to_string(sums) + " sums; a multiple of 32");
+    return Supports::no("block_n = " + std::to_string(c.block_n) +
+                        " is stored in boxes of 16 columns, whose addresses do not fit beside " + std::to_string(sums) +
+                        " sums; a multiple of 32");
   // Numbers of shared k-blocks have 32 bits, on GPUs of up to 1024 SMs.
   const int64_t limit = int64_t(1) << 31, k_blocks = shares_of(c, p, device).k_blocks;
   if (k_blocks > limit / 1024)
@@ -111,7 +116,7 @@ std::vector<Config> space(const GemmProblem& p, const DeviceFacts& device) {
         static_cast<PersistentConfig&>(c) = common;
         c.num_consumers = consumers, c.max_splits = splits;
         const Shares s = shares_of(c, p, device);
-        if (s.shared_tiles() == 0) continue;                         // full waves: gemm_warp_specialized is the same
+        if (s.shared_tiles() == 0) continue;  // full waves: gemm_warp_specialized is the same
         if (splits != 16 && s.tiles * splits >= device.cores) continue;  // the limit changes nothing
         out.push_back(c);
       }

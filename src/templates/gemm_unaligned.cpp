@@ -53,16 +53,18 @@ void stage(GpuBuilder& k, const Config& c, const GemmClass& p) {
     self.sync();
 
     const int lanes = c.vectors ? 4 : 1, vectors = c.block_n / lanes;  // of a row
-    const bool by_columns = p.d.major == Major::column;                // neighbouring threads store neighbours in memory
+    const bool by_columns = p.d.major == Major::column;  // neighbouring threads store neighbours in memory
     for (Int v : range(self.thread, c.block_m * vectors, c.threads())) {
-      const Int row = by_columns ? v % c.block_m : v / vectors, column = (by_columns ? v / c.block_m : v % vectors) * lanes;
+      const Int row = by_columns ? v % c.block_m : v / vectors,
+                column = (by_columns ? v / c.block_m : v % vectors) * lanes;
       d.store(t, t.m * c.block_m + row, t.n * c.block_n + column, sums.load({row, column}, lanes));
     }
   });
 }
 
 // The largest copy of an operand: along its contiguous mode, or single elements.
-int largest_copy(const MatrixSpec& m, const OperandClass& c, bool mn_major, int64_t rows, int64_t columns, int64_t batch) {
+int largest_copy(const MatrixSpec& m, const OperandClass& c, bool mn_major, int64_t rows, int64_t columns,
+                 int64_t batch) {
   const int element = int(bytes_of(m.type)), bytes = aligned_bytes(m, c.major, rows, columns, batch);
   const bool transposes_bytes = mn_major && element == 1;
   return bytes < 4 || transposes_bytes ? element : bytes;
@@ -100,11 +102,13 @@ Supports legal(const Config& c, const GemmProblem& p, const DeviceFacts&) {
   if (c.warps_m * c.warps_n > 16)
     return Supports::no(std::to_string(c.warps_m * c.warps_n) + " warps are more than 16, what their registers allow");
   if (c.block_m <= 0 || c.block_m > 256 || c.block_m % (16 * c.warps_m) != 0)
-    return rule("block_m", c.block_m, "is not a multiple of " + std::to_string(16 * c.warps_m) + " up to 256, 16 rows of mma for each of " +
-                                          std::to_string(c.warps_m) + " warps");
+    return rule("block_m", c.block_m,
+                "is not a multiple of " + std::to_string(16 * c.warps_m) + " up to 256, 16 rows of mma for each of " +
+                    std::to_string(c.warps_m) + " warps");
   if (c.block_n <= 0 || c.block_n > 256 || c.block_n % (16 * c.warps_n) != 0)
-    return rule("block_n", c.block_n, "is not a multiple of " + std::to_string(16 * c.warps_n) + " up to 256, 16 columns for each of " +
-                                          std::to_string(c.warps_n) + " warps");
+    return rule("block_n", c.block_n,
+                "is not a multiple of " + std::to_string(16 * c.warps_n) + " up to 256, 16 columns for each of " +
+                    std::to_string(c.warps_n) + " warps");
   if (c.block_k <= 0 || c.block_k > 128 || c.block_k % step != 0)
     return rule("block_k", c.block_k, "is not a multiple of " + std::to_string(step) + " up to 128, the k of mma.sync");
   if (c.num_stages < 2 || c.num_stages > 8) return rule("num_stages", c.num_stages, "is not 2 to 8");
@@ -112,15 +116,18 @@ Supports legal(const Config& c, const GemmProblem& p, const DeviceFacts&) {
   const auto copies = [&](const char* field, int bytes, int most) {
     const bool known = bytes == element || bytes == 4 || bytes == 8 || bytes == 16;
     if (known && bytes >= element && bytes <= most) return Supports();
-    return rule(field, bytes, "is not " + std::to_string(element) + " or one of 4, 8, 16 up to " + std::to_string(most) +
-                                  ", what the operand's strides are multiples of");
+    return rule(field, bytes,
+                "is not " + std::to_string(element) + " or one of 4, 8, 16 up to " + std::to_string(most) +
+                    ", what the operand's strides are multiples of");
   };
   for (const Supports& answer : {copies("copy_a", c.copy_a, largest.a), copies("copy_b", c.copy_b, largest.b)})
     if (!answer) return answer;
   const int sums = c.warp_rows() * c.warp_columns() / 32, fragments = c.warp_rows() / 4 + c.warp_columns() / 4;
-  const int addresses = (c.warp_rows() + c.warp_columns()) / 16 * (c.block_k / step), registers = sums + fragments + addresses + 48;
+  const int addresses = (c.warp_rows() + c.warp_columns()) / 16 * (c.block_k / step),
+            registers = sums + fragments + addresses + 48;
   if (registers > std::min(255, 65536 / c.threads()))
-    return Supports::no(std::to_string(sums) + " sums, " + std::to_string(fragments) + " of operands and " + std::to_string(addresses) +
+    return Supports::no(std::to_string(sums) + " sums, " + std::to_string(fragments) + " of operands and " +
+                        std::to_string(addresses) +
                         " addresses do not fit the registers of a thread; smaller tiles or more warps");
   if (c.vectors != 0 && c.vectors != 1) return rule("vectors", c.vectors, "is not 0 or 1");
   if (c.vectors && class_of(p).d.major != Major::row) return rule("vectors", c.vectors, "needs a row-major D");
@@ -128,7 +135,8 @@ Supports legal(const Config& c, const GemmProblem& p, const DeviceFacts&) {
     if (const Supports answer = has_vectors(p); !answer) return Supports::no("vectors = 1: " + answer.reason);
   const auto aligned = [](int64_t bytes) { return (bytes + 1023) / 1024 * 1024; };
   return fits_shared(aligned(int64_t(c.num_stages) * c.block_m * c.block_k * element) +
-                     aligned(int64_t(c.num_stages) * c.block_n * c.block_k * element) + int64_t(c.block_m) * (c.block_n * 4 + 32));
+                     aligned(int64_t(c.num_stages) * c.block_n * c.block_k * element) +
+                     int64_t(c.block_m) * (c.block_n * 4 + 32));
 }
 
 // mma.sync reaches about 65 % of wgmma's rate on Hopper; small copies need more instructions than the tile has products.
@@ -150,8 +158,17 @@ std::vector<Config> space(const GemmProblem& p, const DeviceFacts&) {
   struct Shape {
     int m, n, warps_m, warps_n;
   };
-  for (const Shape& s : {Shape{128, 128, 2, 2}, {128, 128, 2, 4}, {128, 64, 2, 2}, {64, 128, 2, 2}, {64, 64, 2, 2}, {32, 64, 1, 2},
-                         {64, 32, 2, 1}, {16, 64, 1, 2}, {64, 16, 2, 1}, {16, 128, 1, 4}, {128, 16, 4, 1}})
+  for (const Shape& s : {Shape{128, 128, 2, 2},
+                         {128, 128, 2, 4},
+                         {128, 64, 2, 2},
+                         {64, 128, 2, 2},
+                         {64, 64, 2, 2},
+                         {32, 64, 1, 2},
+                         {64, 32, 2, 1},
+                         {16, 64, 1, 2},
+                         {64, 16, 2, 1},
+                         {16, 128, 1, 4},
+                         {128, 16, 4, 1}})
     for (int k_bytes : {64, 128})
       for (int stages : {2, 3, 4, 5}) {
         Config c;

@@ -40,7 +40,8 @@ class Sums {
 
   void add(const Vec& large, const std::vector<Vec>& small) {
     const Vec row = convert(large, kind_);
-    for (int j = 0; j < few_; ++j) sums_(j, 0) = fma(row, broadcast(convert(small[size_t(j)], kind_), row.lanes), sums_(j, 0));
+    for (int j = 0; j < few_; ++j)
+      sums_(j, 0) = fma(row, broadcast(convert(small[size_t(j)], kind_), row.lanes), sums_(j, 0));
   }
   // Number j * columns + column.
   std::vector<Vec> numbers() const {
@@ -59,8 +60,8 @@ class Sums {
 };
 
 // Rows of K first, first + step, ... of the columns from `column` on. Columns that do not exist are read as the last.
-void multiply(Sums& sums, const Config& c, const Tensor& large, const std::vector<Tensor>& small, const Int& column, int columns,
-              const Int& first, int step) {
+void multiply(Sums& sums, const Config& c, const Tensor& large, const std::vector<Tensor>& small, const Int& column,
+              int columns, const Int& first, int step) {
   const Kind element = large.element();
   const Int many = large.extent(0), k = large.extent(1);
   const auto rows = [&](bool whole) {
@@ -68,7 +69,8 @@ void multiply(Sums& sums, const Config& c, const Tensor& large, const std::vecto
       if (whole && columns * bytes(element) >= 4)
         return op::load_global(large.address({column, kk}), element, columns, CacheHint::evict_first);
       std::vector<Vec> parts;
-      for (int i = 0; i < columns; ++i) parts.push_back(op::load(large.address({min(column + i, many - 1), kk}), element, 1, {}));
+      for (int i = 0; i < columns; ++i)
+        parts.push_back(op::load(large.address({min(column + i, many - 1), kk}), element, 1, {}));
       return join(parts);
     };
     const auto add = [&](const Int& row, int count) {  // loads first
@@ -76,7 +78,8 @@ void multiply(Sums& sums, const Config& c, const Tensor& large, const std::vecto
       std::vector<std::vector<Vec>> narrow(static_cast<size_t>(count));
       for (int u = 0; u < count; ++u) wide.push_back(load(row + u * step));
       for (int u = 0; u < count; ++u)
-        for (const Tensor& x : small) narrow[size_t(u)].push_back(op::load(x.address({row + u * step}), element, 1, {}));
+        for (const Tensor& x : small)
+          narrow[size_t(u)].push_back(op::load(x.address({row + u * step}), element, 1, {}));
       for (int u = 0; u < count; ++u) sums.add(wide[size_t(u)], narrow[size_t(u)]);
     };
     const int reach = step * (c.unroll - 1);
@@ -112,7 +115,8 @@ void stage(GpuBuilder& k, const Config& c, const GemmClass& p) {
   k.grid(in.b.transposed ? in.b.columns : in.b.rows, columns_of_cta, in.a.transposed ? in.a.columns : in.a.rows, c.few,
          /*persistent=*/true);
   const Int parts = k.allocate("partial sums", int64_t(c.warps) * numbers * c.column_lanes * 4);
-  const Tensor partial(op::shared_pointer(parts), p.acc, staged(padded_tile(c.warps, numbers * c.column_lanes, 4)), Space::shared);
+  const Tensor partial(op::shared_pointer(parts), p.acc, staged(padded_tile(c.warps, numbers * c.column_lanes, 4)),
+                       Space::shared);
 
   k.threads(c.threads(), [&](const Cta& self) {
     const int mode = p.batched ? 1 : 0;
@@ -124,7 +128,8 @@ void stage(GpuBuilder& k, const Config& c, const GemmClass& p) {
       std::vector<Tensor> rows;  // those that do not exist are read as the last, and not stored
       for (int j = 0; j < c.few; ++j) rows.push_back(x.slice(0, min(j, x.extent(0) - 1)));
       Sums sums(c, p.acc, columns);
-      multiply(sums, c, p.batched ? large.slice(0, batch) : large, rows, first + column_lane * columns, columns, row, c.rows_at_once());
+      multiply(sums, c, p.batched ? large.slice(0, batch) : large, rows, first + column_lane * columns, columns, row,
+               c.rows_at_once());
 
       const LaneSums own = c.column_lanes < kLanes ? lane_sums(sums.numbers(), self.lane, kLanes / 2, c.column_lanes)
                                                    : LaneSums{sums.numbers(), 0, true};
@@ -147,7 +152,8 @@ void stage(GpuBuilder& k, const Config& c, const GemmClass& p) {
 
 // Of the large operand: 16, 8, 4, ... bytes.
 int largest_load(const GemmProblem& p, bool swap) {
-  return swap ? aligned_bytes(p.a, Major::column, p.m, p.k, p.batch) : aligned_bytes(p.b, Major::row, p.k, p.n, p.batch);
+  return swap ? aligned_bytes(p.a, Major::column, p.m, p.k, p.batch)
+              : aligned_bytes(p.b, Major::row, p.k, p.n, p.batch);
 }
 
 Supports fits(const GemmProblem& p, bool swap) {
@@ -158,8 +164,8 @@ Supports fits(const GemmProblem& p, bool swap) {
   const GemmClass c = class_of(p);
   if (p.k == 0) return Supports::no("k = 0 leaves nothing to read; gemv_rows does the rest");
   if (swap ? c.a.major != Major::column : c.b.major != Major::row)
-    return Supports::no(std::string(swap ? "A is not column-major: its rows" : "B is not row-major: its columns") + " have steps of " +
-                        std::to_string(swap ? p.a.row_stride : p.b.column_stride) + " elements");
+    return Supports::no(std::string(swap ? "A is not column-major: its rows" : "B is not row-major: its columns") +
+                        " have steps of " + std::to_string(swap ? p.a.row_stride : p.b.column_stride) + " elements");
   return {};
 }
 
@@ -191,16 +197,18 @@ Supports legal(const Config& c, const GemmProblem& p, const DeviceFacts&) {
   const int64_t few = std::max<int64_t>(c.swap ? p.n : p.m, 1);
   const int element = element_bytes(p), largest = largest_load(p, c.swap);
   if (c.few < few || c.few > kMaxFew)
-    return rule("few", c.few, "is not from " + std::to_string(few) + ", the rows that there are, to " + std::to_string(kMaxFew));
+    return rule("few", c.few,
+                "is not from " + std::to_string(few) + ", the rows that there are, to " + std::to_string(kMaxFew));
   if (!power_of_two(c.column_lanes, kLanes)) return rule("column_lanes", c.column_lanes, "is not 1, 2, 4, 8, 16 or 32");
   if (!power_of_two(c.unroll, 8)) return rule("unroll", c.unroll, "is not 1, 2, 4 or 8");
   if (!power_of_two(c.warps, 16)) return rule("warps", c.warps, "is not 1, 2, 4, 8 or 16");
   if (!power_of_two(c.load_bytes, 16) || c.load_bytes < element || c.load_bytes > largest)
-    return rule("load_bytes", c.load_bytes, "is not from " + std::to_string(element) + " to " + std::to_string(largest) +
-                                                ", what the strides of the large operand are multiples of");
+    return rule("load_bytes", c.load_bytes,
+                "is not from " + std::to_string(element) + " to " + std::to_string(largest) +
+                    ", what the strides of the large operand are multiples of");
   if (const int registers = registers_of(c, element); registers > std::min(255, 65536 / c.threads()))
-    return Supports::no("about " + std::to_string(registers) + " registers do not fit a thread of " + std::to_string(c.warps) +
-                        " warps; fewer warps or a smaller unroll");
+    return Supports::no("about " + std::to_string(registers) + " registers do not fit a thread of " +
+                        std::to_string(c.warps) + " warps; fewer warps or a smaller unroll");
   return fits_shared(int64_t(c.warps) * power_of_two_from(c.few * c.load_bytes / element) * c.column_lanes * 4);
 }
 
@@ -238,6 +246,8 @@ std::vector<Config> space(const GemmProblem& p, const DeviceFacts&) {
 
 }  // namespace
 
-KernelTemplate gemv_columns() { return make_template<Config>("gemv_columns", "sm_90a", supports, space, legal, predict_us, stage); }
+KernelTemplate gemv_columns() {
+  return make_template<Config>("gemv_columns", "sm_90a", supports, space, legal, predict_us, stage);
+}
 
 }  // namespace gemmsmith

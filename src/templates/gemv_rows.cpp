@@ -17,11 +17,11 @@ constexpr int kMaxFew = 8;
 constexpr int kLanes = 32;  // of a warp
 
 struct Config {
-  int few = 1;         // rows of the small operand
-  int rows = 2;        // of the large one for each warp at a time
-  int unroll = 4;      // loads of each row in flight
-  int warps = 8;       // of a CTA
-  int split_k = 1;     // warps that share a row
+  int few = 1;      // rows of the small operand
+  int rows = 2;     // of the large one for each warp at a time
+  int unroll = 4;   // loads of each row in flight
+  int warps = 8;    // of a CTA
+  int split_k = 1;  // warps that share a row
   int load_bytes = 16;
   int small_bytes = 16;  // of a load of the small operand along K; 0: element by element, with any strides
   int swap = 0;          // A is the large operand
@@ -58,14 +58,18 @@ Vec load_chunk(const Tensor& row, const Int& k, int count, bool whole, CacheHint
 class Dots {
  public:
   Dots(const Config& c, Kind sum, int chunk)
-      : rows_(c.rows), few_(c.few), lanes_(std::clamp(8 / (c.rows * c.few), 1, chunk)), kind_(sum),
+      : rows_(c.rows),
+        few_(c.few),
+        lanes_(std::clamp(8 / (c.rows * c.few), 1, chunk)),
+        kind_(sum),
         sums_(c.rows, c.few, zero(sum, lanes_)) {}
 
   void add(const std::vector<Vec>& large, const std::vector<Vec>& small) {
     for (int r = 0; r < rows_; ++r)
       for (int j = 0; j < few_; ++j)
         for (int i = 0; i < large[size_t(r)].lanes; i += lanes_) {
-          Vec x = convert(lanes_of(large[size_t(r)], i, lanes_), kind_), y = convert(lanes_of(small[size_t(j)], i, lanes_), kind_);
+          Vec x = convert(lanes_of(large[size_t(r)], i, lanes_), kind_),
+              y = convert(lanes_of(small[size_t(j)], i, lanes_), kind_);
           sums_(r, j) = fma(x, y, sums_(r, j));
         }
   }
@@ -94,8 +98,8 @@ class Dots {
 };
 
 // All of K for one thread: chunks `thread`, `thread` + `threads`, ..., and what is left of K behind the last whole chunk.
-void multiply(Dots& dots, const Config& c, const std::vector<Tensor>& large, const std::vector<Tensor>& small, const Int& thread,
-              int threads) {
+void multiply(Dots& dots, const Config& c, const std::vector<Tensor>& large, const std::vector<Tensor>& small,
+              const Int& thread, int threads) {
   const int chunk = c.load_bytes / bytes(large[0].element());
   const Int k = large[0].extent(0), chunks = k / chunk;
   const auto add = [&](const Int& first, int count) {  // loads first
@@ -105,7 +109,8 @@ void multiply(Dots& dots, const Config& c, const std::vector<Tensor>& large, con
         wide[size_t(u)].push_back(load_chunk(row, (first + u * threads) * chunk, chunk, true, CacheHint::evict_first));
     for (int u = 0; u < count; ++u)
       for (const Tensor& row : small)
-        narrow[size_t(u)].push_back(load_chunk(row, (first + u * threads) * chunk, chunk, c.small_bytes != 0, CacheHint::evict_last));
+        narrow[size_t(u)].push_back(
+            load_chunk(row, (first + u * threads) * chunk, chunk, c.small_bytes != 0, CacheHint::evict_last));
     for (int u = 0; u < count; ++u) dots.add(wide[size_t(u)], narrow[size_t(u)]);
   };
   const int step = threads * c.unroll, reach = threads * (c.unroll - 1);
@@ -156,8 +161,8 @@ void stage(GpuBuilder& k, const Config& c, const GemmClass& p) {
         d.store({batch, 0, 0, 0, 0, 1}, number % c.few, row + number / c.few, value);
       };
       Dots dots(c, sum, c.load_bytes / bytes(large.element()));
-      multiply(dots, c, rows_of_matrix(member(large), first + group * c.rows, c.rows), rows_of_matrix(member(small), 0, c.few),
-               part * kLanes + self.lane, kLanes * c.split_k);
+      multiply(dots, c, rows_of_matrix(member(large), first + group * c.rows, c.rows),
+               rows_of_matrix(member(small), 0, c.few), part * kLanes + self.lane, kLanes * c.split_k);
       const LaneSums one = lane_sums(dots.numbers(), self.lane);
       const Bool holds = one.holds & (one.first < numbers);
       if (c.split_k == 1) {
@@ -195,9 +200,9 @@ Supports fits(const GemmProblem& p, bool swap) {
                         ", the rows whose products fit the registers of a thread");
   if (loads_of(p, swap).large == 0) {
     const MatrixSpec& large = swap ? p.a : p.b;
-    return Supports::no(std::string(swap ? "rows of A" : "columns of B") + " are not contiguous along k: their steps are " +
-                        std::to_string(swap ? large.column_stride : large.row_stride) +
-                        " elements; gemv_columns reads across them");
+    return Supports::no(
+        std::string(swap ? "rows of A" : "columns of B") + " are not contiguous along k: their steps are " +
+        std::to_string(swap ? large.column_stride : large.row_stride) + " elements; gemv_columns reads across them");
   }
   return {};
 }
@@ -228,27 +233,31 @@ Supports legal(const Config& c, const GemmProblem& p, const DeviceFacts&) {
   const int64_t few = c.swap ? p.n : p.m;
   const int element = element_bytes(p);
   if (c.few < std::max<int64_t>(few, 1) || c.few > kMaxFew)
-    return rule("few", c.few, "is not from " + std::to_string(std::max<int64_t>(few, 1)) + ", the rows that there are, to " +
-                                  std::to_string(kMaxFew));
+    return rule("few", c.few,
+                "is not from " + std::to_string(std::max<int64_t>(few, 1)) + ", the rows that there are, to " +
+                    std::to_string(kMaxFew));
   if (!power_of_two(c.rows, 8)) return rule("rows", c.rows, "is not 1, 2, 4 or 8");
   if (c.rows * c.few > kLanes)
-    return Supports::no(std::to_string(c.rows) + " x " + std::to_string(c.few) + " sums are more than 32, one for each thread of a warp");
+    return Supports::no(std::to_string(c.rows) + " x " + std::to_string(c.few) +
+                        " sums are more than 32, one for each thread of a warp");
   if (!power_of_two(c.unroll, 8)) return rule("unroll", c.unroll, "is not 1, 2, 4 or 8");
   if (!power_of_two(c.warps, 16)) return rule("warps", c.warps, "is not 1, 2, 4, 8 or 16");
   if (!power_of_two(c.split_k, c.warps))
     return rule("split_k", c.split_k, "is not a power of two up to the " + std::to_string(c.warps) + " warps of a CTA");
   const Loads loads = loads_of(p, c.swap);
   if (!power_of_two(c.load_bytes, 16) || c.load_bytes < element || c.load_bytes > loads.large)
-    return rule("load_bytes", c.load_bytes, "is not from " + std::to_string(element) + " to " + std::to_string(loads.large) +
-                                                ", what the strides of the large operand are multiples of");
+    return rule("load_bytes", c.load_bytes,
+                "is not from " + std::to_string(element) + " to " + std::to_string(loads.large) +
+                    ", what the strides of the large operand are multiples of");
   if (c.small_bytes != 0 && (c.small_bytes != c.load_bytes || loads.small < c.small_bytes))
-    return rule("small_bytes", c.small_bytes, "is neither 0 nor load_bytes = " + std::to_string(c.load_bytes) +
-                                                  " on strides that are multiples of it; those of the small operand allow " +
-                                                  std::to_string(loads.small));
+    return rule("small_bytes", c.small_bytes,
+                "is neither 0 nor load_bytes = " + std::to_string(c.load_bytes) +
+                    " on strides that are multiples of it; those of the small operand allow " +
+                    std::to_string(loads.small));
   const int registers = registers_of(c);
   if (registers > 65536 / (kLanes * c.warps) || registers > 255)
-    return Supports::no("about " + std::to_string(registers) + " registers do not fit a thread of " + std::to_string(c.warps) +
-                        " warps; fewer rows or a smaller unroll");
+    return Supports::no("about " + std::to_string(registers) + " registers do not fit a thread of " +
+                        std::to_string(c.warps) + " warps; fewer rows or a smaller unroll");
   return {};
 }
 
@@ -290,6 +299,8 @@ std::vector<Config> space(const GemmProblem& p, const DeviceFacts&) {
 
 }  // namespace
 
-KernelTemplate gemv_rows() { return make_template<Config>("gemv_rows", "sm_90a", supports, space, legal, predict_us, stage); }
+KernelTemplate gemv_rows() {
+  return make_template<Config>("gemv_rows", "sm_90a", supports, space, legal, predict_us, stage);
+}
 
 }  // namespace gemmsmith

@@ -12,9 +12,9 @@ namespace gemmsmith {
 struct HopperConfig {
   int block_m = 128, block_n = 128, block_k = 64;  // the tile of a CTA
   int num_stages = 4;
-  int swap = 0;        // computes D^T = B^T * A^T: the columns of D are the 64 rows of wgmma, its few rows the n
-  int rows_loaded = 0; // of A's tile, where m has no more; 0: all
-  int vectors = 1;     // of 16 bytes of D never stick out of D, C or full inputs, and are aligned
+  int swap = 0;            // computes D^T = B^T * A^T: the columns of D are the 64 rows of wgmma, its few rows the n
+  int rows_loaded = 0;     // of A's tile, where m has no more; 0: all
+  int vectors = 1;         // of 16 bytes of D never stick out of D, C or full inputs, and are aligned
   int l2_promotion = 128;  // bytes that L2 fetches at once: 0, 64, 128, 256
 };
 
@@ -56,8 +56,8 @@ double predict_gemm_us(const TileCost&, const GemmProblem&, const DeviceFacts&);
 // The analytic time of a kernel that reads a matrix once: at the rate that its loads in flight allow (Little's law), at that
 // of memory, or at that of the arithmetic, whichever is slowest, and what each round of CTAs costs.
 struct Reading {
-  double bytes = 0;            // all that is read
-  double operations = 0;       // of one thread each, all together
+  double bytes = 0;       // all that is read
+  double operations = 0;  // of one thread each, all together
   double ctas = 1;
   double bytes_in_flight = 0;  // of a thread
   int threads = 0, registers = 0;

@@ -12,7 +12,8 @@ constexpr int kEpilogueRegisters = 72;    // with an epilogue, eight lanes at a 
 std::string number(int64_t n) { return std::to_string(n); }
 
 bool converts(const GemmProblem& p) {
-  return p.alpha == 1 && !p.reads_c() && p.epilogue.is_accumulator() && bytes_of(p.d.type) == 2 && p.acc == DataType::f32;
+  return p.alpha == 1 && !p.reads_c() && p.epilogue.is_accumulator() && bytes_of(p.d.type) == 2 &&
+         p.acc == DataType::f32;
 }
 
 // Columns of a staging box: GpuBuilder::tma_output cuts them the same way.
@@ -40,7 +41,8 @@ int64_t persistent_shared_bytes(const PersistentConfig& c, const GemmProblem& p,
   const auto aligned = [](int64_t bytes) { return (bytes + 1023) / 1024 * 1024; };
   const int columns = box_columns(c, p);
   const int64_t element = element_bytes(p);
-  int64_t bytes = aligned(c.num_stages * c.block_m * c.block_k * element) + aligned(c.num_stages * c.block_n * c.block_k * element);
+  int64_t bytes =
+      aligned(c.num_stages * c.block_m * c.block_k * element) + aligned(c.num_stages * c.block_n * c.block_k * element);
   bytes += aligned(int64_t(consumers) * c.epilogue_buffers * 64 * columns * bytes_of(p.d.type));
   if (!converts(p)) bytes += aligned(int64_t(consumers) * 64 * std::min(columns, 32) * 4);
   return bytes + 8 * (2 * c.num_stages + consumers + 1);
@@ -51,8 +53,8 @@ Supports persistent_supports(const GemmProblem& p, const DeviceFacts& device) {
   return tma_stores(p);
 }
 
-Supports persistent_legal(const PersistentConfig& c, const GemmProblem& p, const DeviceFacts&, int consumers, int sharing,
-                          int instructions) {
+Supports persistent_legal(const PersistentConfig& c, const GemmProblem& p, const DeviceFacts&, int consumers,
+                          int sharing, int instructions) {
   if (const Supports answer = hopper_legal(c, p, sharing); !answer) return answer;
   const auto rule = [](const std::string& what, const std::string& why) { return Supports::no(what + " " + why); };
   if (c.cluster_m < 1 || c.cluster_n < 1 || c.cluster_m * c.cluster_n > 8)
@@ -69,15 +71,17 @@ Supports persistent_legal(const PersistentConfig& c, const GemmProblem& p, const
     while (width > 32 && extent * element_bytes(p) % width != 0) width /= 2;
     if (!mn_major || shares == 1 || extent / shares * element_bytes(p) % width == 0) return {};
     return rule("a cluster of " + number(c.cluster_m) + " x " + number(c.cluster_n),
-                "cuts " + std::string(name) + ", MN-major, in slices of " + number(extent / shares) + " rows, which are not whole swizzles of " +
-                    number(width / element_bytes(p)));
+                "cuts " + std::string(name) + ", MN-major, in slices of " + number(extent / shares) +
+                    " rows, which are not whole swizzles of " + number(width / element_bytes(p)));
   };
   for (const Supports& answer : {slices(c.swap ? "B" : "A", rows, c.cluster_n, c.swap ? b_mn : a_mn),
                                  slices(c.swap ? "A" : "B", c.block_n, c.cluster_m, c.swap ? a_mn : b_mn)})
     if (!answer) return answer;
   if (c.raster < 0 || c.raster > 2) return rule("raster = " + number(c.raster), "is not 0, 1 or 2");
-  if (c.raster_group < 1 || c.raster_group > 1024) return rule("raster_group = " + number(c.raster_group), "is not 1 to 1024");
-  if (c.epilogue_buffers < 2 || c.epilogue_buffers > 8) return rule("epilogue_buffers = " + number(c.epilogue_buffers), "is not 2 to 8");
+  if (c.raster_group < 1 || c.raster_group > 1024)
+    return rule("raster_group = " + number(c.raster_group), "is not 1 to 1024");
+  if (c.epilogue_buffers < 2 || c.epilogue_buffers > 8)
+    return rule("epilogue_buffers = " + number(c.epilogue_buffers), "is not 2 to 8");
   const int sums = instructions * c.block_n / 2;
   const int spare = converts(p) ? kSpareRegisters : kEpilogueRegisters;
   if (sums + spare > c.consumer_registers)
@@ -86,8 +90,9 @@ Supports persistent_legal(const PersistentConfig& c, const GemmProblem& p, const
   // ptxas: C7602. Registers at launch are what all threads have before setmaxnreg.
   const int at_launch = 65536 / (128 * (consumers + 1)) / 8 * 8, of_wgmma = c.block_n / 2 + 26;
   if (of_wgmma > at_launch)
-    return rule(number(of_wgmma) + " registers of one wgmma",
-                "do not fit the " + number(at_launch) + " that a thread of " + number(consumers) + " consumers is launched with");
+    return rule(number(of_wgmma) + " registers of one wgmma", "do not fit the " + number(at_launch) +
+                                                                  " that a thread of " + number(consumers) +
+                                                                  " consumers is launched with");
   for (int count : {c.producer_registers, c.consumer_registers})
     if (count < 24 || count > 256 || count % 8 != 0)
       return rule(number(count) + " registers", "are not a multiple of 8 from 24 to 256, as setmaxnreg wants");
@@ -118,11 +123,17 @@ std::vector<PersistentConfig> persistent_space(const GemmProblem& p, const Devic
           c.cluster_m = cluster_m, c.cluster_n = cluster_n, c.raster = raster, c.swap = swap, c.vectors = vectors;
           const int64_t rows = swap ? p.n : p.m, columns = swap ? p.m : p.n;
           if (rows < t.m && !rows_are_contiguous(c, p)) c.rows_loaded = int(std::max<int64_t>((rows + 7) / 8 * 8, 8));
-          if (swap && p.m > 256) continue;                       // there are rows enough without
-          if (t.n > 16 && columns <= t.n - 16) continue;         // a narrower tile does the same
+          if (swap && p.m > 256) continue;                // there are rows enough without
+          if (t.n > 16 && columns <= t.n - 16) continue;  // a narrower tile does the same
           if (c.rows_loaded && t.m > 64) continue;
           const int64_t stage = int64_t(t.m + t.n) * block_k * element_bytes(p);
-          const int64_t fixed = persistent_shared_bytes([&] { PersistentConfig one = c; one.num_stages = 0; return one; }(), p, 2);
+          const int64_t fixed = persistent_shared_bytes(
+              [&] {
+                PersistentConfig one = c;
+                one.num_stages = 0;
+                return one;
+              }(),
+              p, 2);
           c.num_stages = int(std::clamp<int64_t>((kSharedBytes - fixed - 256) / stage, 1, 12));
           for (int fewer : {0, 1}) {
             if (c.num_stages - fewer < 2) continue;

@@ -5,16 +5,16 @@
 namespace gemmsmith {
 
 // One line a template, in the order in which ties of the model are tried.
-#define GS_TEMPLATES(TEMPLATE) \
-  TEMPLATE(gemv)               \
-  TEMPLATE(gemm_streaming)     \
-  TEMPLATE(gemm_packed)        \
+#define GS_TEMPLATES(TEMPLATE)    \
+  TEMPLATE(gemv)                  \
+  TEMPLATE(gemm_streaming)        \
+  TEMPLATE(gemm_packed)           \
   TEMPLATE(gemm_warp_specialized) \
-  TEMPLATE(gemm_ping_pong)     \
-  TEMPLATE(gemm_split_k_cluster) \
-  TEMPLATE(gemm_stream_k) \
-  TEMPLATE(gemv_rows) \
-  TEMPLATE(gemv_columns) \
+  TEMPLATE(gemm_ping_pong)        \
+  TEMPLATE(gemm_split_k_cluster)  \
+  TEMPLATE(gemm_stream_k)         \
+  TEMPLATE(gemv_rows)             \
+  TEMPLATE(gemv_columns)          \
   TEMPLATE(gemm_unaligned)
 
 #define TEMPLATE(name) KernelTemplate name();

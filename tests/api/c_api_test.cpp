@@ -74,7 +74,8 @@ TEST(CApiErrors, an_unknown_device_lists_the_known) {
   Text error;
   gs_device* device = reinterpret_cast<gs_device*>(&error);
   EXPECT_EQ(gs_device_open("gpu", nullptr, &device, error.text, sizeof error.text), GS_ERROR);
-  EXPECT_EQ(error.str(), "device: \"gpu\" is not a device of this build; known: cpu, cuda, sim:sm_90a; to compile only: sm_80, "
+  EXPECT_EQ(error.str(),
+            "device: \"gpu\" is not a device of this build; known: cpu, cuda, sim:sm_90a; to compile only: sm_80, "
             "sm_89, sm_90a, sm_100a");
   EXPECT_EQ(device, nullptr);
 }
@@ -178,7 +179,8 @@ TEST(CApiVersions, a_struct_of_an_older_header_has_the_defaults_and_one_of_a_new
   newer.added[1] = 1;
   EXPECT_EQ(open(sizeof newer), GS_INVALID_ARGUMENT);
   EXPECT_EQ(error.str(), "gs_device_open: byte " + std::to_string(offsetof(Newer, added) + 4) +
-                             " of options is of a field that gemmsmith " GEMMSMITH_VERSION " does not have; leave it zero, or use a newer library");
+                             " of options is of a field that gemmsmith " GEMMSMITH_VERSION
+                             " does not have; leave it zero, or use a newer library");
   for (const size_t size : {size_t(0), size_t(1), sizeof newer - 1, size_t(1) << 40}) {
     EXPECT_EQ(open(size), GS_INVALID_ARGUMENT);
     EXPECT_EQ(error.str(), "gs_device_open: options.size = " + std::to_string(size) +

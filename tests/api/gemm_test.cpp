@@ -22,7 +22,8 @@ class Api : public testing::Test {
 TEST(ApiErrors, an_unknown_device_lists_the_known) {
   const auto opened = Device::open("gpu");
   ASSERT_FALSE(opened.ok());
-  EXPECT_EQ(opened.error().text(), "device: \"gpu\" is not a device of this build; known: cpu, cuda, sim:sm_90a; to compile only: sm_80, "
+  EXPECT_EQ(opened.error().text(),
+            "device: \"gpu\" is not a device of this build; known: cpu, cuda, sim:sm_90a; to compile only: sm_80, "
             "sm_89, sm_90a, sm_100a");
 }
 

@@ -40,8 +40,9 @@ TEST(HopperLayout, BoxesOfTheFirstRowsOnly) {
 }
 
 TEST(HopperLayout, BoxesThatTmaDoesNotHave) {
-  EXPECT_EQ(tma_boxes(swizzled_tile(512, 64, 2), 512).error().text(),
-            "tile ((512),(64)):((128),(2)) o Sw<3,4,3>: a box of 512 x 64 has a side of more than 256, the limit of TMA");
+  EXPECT_EQ(
+      tma_boxes(swizzled_tile(512, 64, 2), 512).error().text(),
+      "tile ((512),(64)):((128),(2)) o Sw<3,4,3>: a box of 512 x 64 has a side of more than 256, the limit of TMA");
   EXPECT_EQ(tma_boxes(padded_tile(64, 64, 2, 16), 64).error().text(),
             "tile ((64),(64)):((144),(2)): byte 144 at (1,0) is not where a box of TMA puts it, byte 128");
   EXPECT_EQ(tma_boxes(swizzled_tile(64, 64, 2), 65).error().text(),
@@ -73,18 +74,20 @@ TEST(HopperLayout, DescriptorsFindEveryElement) {
                 for (int mn = 0; mn < instruction; ++mn)
                   for (int k = 0; k < step; ++k) {
                     const int64_t start = operand->mn_steps[i] + operand->k_steps[s];
-                    const int64_t inside = major == Major::row
-                                               ? mn / 8 * sbo + mn % 8 * width + k * element
-                                               : mn * element / width * lbo + mn * element % width + k / 8 * sbo + k % 8 * width;
-                    ASSERT_EQ(start + inside, tile.linear({int(i) * instruction + mn, int(s) * step + k})) << print(tile);
+                    const int64_t inside = major == Major::row ? mn / 8 * sbo + mn % 8 * width + k * element
+                                                               : mn * element / width * lbo + mn * element % width +
+                                                                     k / 8 * sbo + k % 8 * width;
+                    ASSERT_EQ(start + inside, tile.linear({int(i) * instruction + mn, int(s) * step + k}))
+                        << print(tile);
                   }
           }
 }
 
 TEST(HopperLayout, OperandsThatWgmmaDoesNotHave) {
-  EXPECT_EQ(wgmma_operand(swizzled_tile(64, 64, 1, Major::column), 64).error().text(),
-            "tile ((64),(64)):((1),(64)) o Sw<2,4,3>: an MN-major operand of 1-byte elements is not there: only 16-bit types "
-            "can be MN-major");
+  EXPECT_EQ(
+      wgmma_operand(swizzled_tile(64, 64, 1, Major::column), 64).error().text(),
+      "tile ((64),(64)):((1),(64)) o Sw<2,4,3>: an MN-major operand of 1-byte elements is not there: only 16-bit types "
+      "can be MN-major");
   EXPECT_EQ(wgmma_operand(swizzled_tile(96, 64, 2), 64).error().text(),
             "tile ((96),(64)):((128),(2)) o Sw<3,4,3>: 96 x 64 is not a whole number of instructions of 64 x 16");
   EXPECT_FALSE(wgmma_operand(padded_tile(64, 64, 2, 16), 64).ok());
@@ -97,7 +100,8 @@ TEST(HopperLayout, FragmentsPartitionTheAccumulator) {
     std::set<std::pair<int64_t, int64_t>> held;
     for (int thread = 0; thread < 128; ++thread)
       for (int v = 0; v < n / 2; ++v)
-        held.insert({offset(f.thread_row, thread) + offset(f.value_row, v), offset(f.thread_column, thread) + offset(f.value_column, v)});
+        held.insert({offset(f.thread_row, thread) + offset(f.value_row, v),
+                     offset(f.thread_column, thread) + offset(f.value_column, v)});
     EXPECT_EQ(int(held.size()), 64 * n);
     EXPECT_EQ(held.rbegin()->first, 63);
     for (const auto& [row, column] : held) ASSERT_LT(column, n);
@@ -120,7 +124,8 @@ TEST(HopperLayout, StmatrixRowsMeetTheFragment) {
             const int64_t column = offset(f.thread_column, thread) + offset(f.value_column, register_index);
             const int along = lane % 4 * 2 + element, across = lane / 4;  // in the 8x8 matrix: column and row
             const int address_lane = warp * 32 + matrix * 8 + (transposed ? along : across);
-            const int64_t start_row = offset(rows.thread_row, address_lane), start_column = offset(rows.thread_column, address_lane);
+            const int64_t start_row = offset(rows.thread_row, address_lane),
+                          start_column = offset(rows.thread_column, address_lane);
             EXPECT_EQ(row, transposed ? start_row + across : start_row);
             EXPECT_EQ(column, transposed ? start_column : start_column + along);
           }

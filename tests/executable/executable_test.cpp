@@ -17,7 +17,8 @@ namespace {
 using Json = nlohmann::json;
 using Words = std::vector<std::string>;
 
-const Words kCommands = {"tune", "explain", "check", "bench", "emit", "compile", "layout", "simulate", "doctor", "store"};
+const Words kCommands = {"tune",    "explain", "check",    "bench",  "emit",
+                         "compile", "layout",  "simulate", "doctor", "store"};
 
 // A folder of its own for each test, with a store in it.
 class Executable : public testing::Test {
@@ -61,7 +62,8 @@ TEST_F(Executable, UsageErrorsHaveFivePartsAndExitWith2) {
     std::string error;
   } cases[] = {
       {{},
-       "gemmsmith: no command is given; one of tune, explain, check, bench, emit, compile, layout, simulate, doctor, store; "
+       "gemmsmith: no command is given; one of tune, explain, check, bench, emit, compile, layout, simulate, doctor, "
+       "store; "
        "see gemmsmith --help"},
       {{"tun"}, "gemmsmith: tun is not a command; near it: tune; " + known},
       {{"assemble"}, "gemmsmith: assemble is not a command; " + known},
@@ -328,8 +330,8 @@ TEST_F(Executable, ASecondProcessLoadsInsteadOfCompiling) {
   EXPECT_EQ(counts({"bench", cases, "--sources", "native", "--budget", "1ms"})["misses"], 0);
 
   // What check compiled, a tuning of the same problem finds; and what that compiles stays for the next.
-  const Words tune = {"tune", "1x48x32", "dtype=f32", "--sources", "native", "--budget", "500ms", "--store", "none",
-                      "--in-process"};  // what workers load is counted in them
+  const Words tune = {"tune",  "1x48x32", "dtype=f32", "--sources",   "native", "--budget",
+                      "500ms", "--store", "none",      "--in-process"};  // what workers load is counted in them
   EXPECT_GE(counts(tune)["hits"].get<int>(), 1);
   const Json doctor = counts({"doctor", "--store", "none"});
   EXPECT_GE(doctor["kernels"].get<int>(), first["kernels"].get<int>());
@@ -410,7 +412,8 @@ TEST_F(Executable, EmitsKernelsForAGpuThatIsNotThere) {
 }
 
 TEST_F(Executable, CompilesFoldersAndKeepsThem) {
-  const std::string shapes = write("shapes.csv", "name,m,n,k,dtype\none,512,512,512,bf16\ntwo,1024,512,512,bf16\nodd,64,64,64,f32\n");
+  const std::string shapes =
+      write("shapes.csv", "name,m,n,k,dtype\none,512,512,512,bf16\ntwo,1024,512,512,bf16\nodd,64,64,64,f32\n");
   const std::vector<std::string> words = {"compile", shapes, "--arch", "sm_90a", "--out", path("kernels")};
   const Ran first = run_gemmsmith(words);
   EXPECT_EQ(first.code, 1) << first.err;

@@ -44,7 +44,11 @@ std::string print_golden(const GoldenFile& file) {
   json kernels = json::object();
   for (const auto& [name, k] : file.kernels)
     kernels[name] = {{"ptx_hash", k.ptx_hash}, {"output_hash", k.output_hash}, {"words", k.words}};
-  const json out = {{"date", file.date}, {"device", file.device}, {"driver", file.driver}, {"assembler", file.assembler}, {"kernels", kernels}};
+  const json out = {{"date", file.date},
+                    {"device", file.device},
+                    {"driver", file.driver},
+                    {"assembler", file.assembler},
+                    {"kernels", kernels}};
   std::string text;  // one kernel a line
   for (const char c : out.dump()) {
     text += c;
@@ -53,7 +57,8 @@ std::string print_golden(const GoldenFile& file) {
   return text;
 }
 
-std::string compare_golden(const GoldenKernel& kernel, const GoldenResult& recorded, const std::vector<uint32_t>& output) {
+std::string compare_golden(const GoldenKernel& kernel, const GoldenResult& recorded,
+                           const std::vector<uint32_t>& output) {
   if (kernel.tolerance == 0 && output_hash(output) == recorded.output_hash) return {};
   for (size_t i = 0; i < recorded.words.size() && i < output.size(); ++i) {
     const uint32_t there = recorded.words[i], here = output[i];
@@ -64,7 +69,8 @@ std::string compare_golden(const GoldenKernel& kernel, const GoldenResult& recor
     text << "word " << i << " is " << std::hex << here << " (" << y << "), on the GPU " << there << " (" << x << ")";
     return text.str();
   }
-  return kernel.tolerance > 0 ? std::string() : "a word after the first " + std::to_string(recorded.words.size()) + " differs";
+  return kernel.tolerance > 0 ? std::string()
+                              : "a word after the first " + std::to_string(recorded.words.size()) + " differs";
 }
 
 }  // namespace gemmsmith::test

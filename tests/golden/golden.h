@@ -9,7 +9,8 @@ namespace gemmsmith::test {
 
 struct GoldenResult {
   std::string ptx_hash, output_hash;
-  std::vector<uint32_t> words;  // all of short outputs and of those that are compared with a tolerance; else the first 16
+  std::vector<uint32_t>
+      words;  // all of short outputs and of those that are compared with a tolerance; else the first 16
 };
 struct GoldenFile {
   std::string date, device, driver, assembler;

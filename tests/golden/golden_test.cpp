@@ -15,7 +15,8 @@ const char* const kFile = GEMMSMITH_SOURCE_DIR "/tests/golden/h200.json";
 
 std::string ptx_of(const GoldenKernel& kernel) {
   const auto target = make_cuda_target({.assembler = AssemblerKind::driver}).value();
-  auto compiled = target->compile([&](IrContext& c) { return record_gpu(c, kernel.name, kernel.stage); }, {.keep_stages = true});
+  auto compiled =
+      target->compile([&](IrContext& c) { return record_gpu(c, kernel.name, kernel.stage); }, {.keep_stages = true});
   EXPECT_TRUE(compiled.ok()) << compiled.error().text();
   return compiled->stages.at("ptx");
 }
@@ -50,7 +51,8 @@ TEST(Golden, RecordsAreOfTodaysPtx) {
     EXPECT_EQ(ptx_hash(ptx_of(kernel)), recorded->second.ptx_hash)
         << kernel.name << ": record it again on a GPU: golden record tests/golden/h200.json";
   }
-  for (const auto& [name, record] : file->kernels) EXPECT_TRUE(names.count(name)) << name << " is recorded and no kernel";
+  for (const auto& [name, record] : file->kernels)
+    EXPECT_TRUE(names.count(name)) << name << " is recorded and no kernel";
 }
 
 }  // namespace

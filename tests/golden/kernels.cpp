@@ -83,13 +83,15 @@ Vec word(const Int& n) { return Vec(Scalar{Kind::i32, 1, n.value, n.integer, 0})
 void put(const Words& w, const Int& index, const Vec& v) { w.out.store({0, index}, bitcast(v, Kind::i32)); }
 
 // A tile through TMA: every swizzle, type and major, with edges that are filled with zeros.
-GoldenKernel tma_load(const std::string& name, Kind kind, Major major, int rows, int columns, int swizzle, int m, int n) {
+GoldenKernel tma_load(const std::string& name, Kind kind, Major major, int rows, int columns, int swizzle, int m,
+                      int n) {
   const int ld = ((major == Major::row ? n : m) + 15) / 16 * 16;
   GoldenKernel g = base(name, numbers(kind, size_t(major == Major::row ? m : n) * size_t(ld)), rows * columns);
   g.extents["m"] = m, g.extents["n"] = n, g.strides["a"] = ld;
   g.stage = [=](GpuBuilder& k) {
     const Words w = memory(k);
-    const TmaInput a = k.tma_input({"a", "m", "n", major, storage(kind)}, tile(rows, columns), {}, {.max_swizzle_bytes = swizzle});
+    const TmaInput a =
+        k.tma_input({"a", "m", "n", major, storage(kind)}, tile(rows, columns), {}, {.max_swizzle_bytes = swizzle});
     Ring& ring = k.ring(1, a);
     k.threads(128, [&](const Cta& cta) {
       op::isolated(cta.thread == 0, [&] { ring.fill(a(0, 0)); });
@@ -97,7 +99,10 @@ GoldenKernel tma_load(const std::string& name, Kind kind, Major major, int rows,
         const Tensor t = s[a].tensor();
         for (Int i : range(cta.thread, rows * columns, 128)) {
           const Vec x = t.load({i / columns, i % columns});
-          put(w, i, kind == Kind::i8 ? convert(x, Kind::i32) : kind == Kind::f32 || kind == Kind::i32 ? x : convert(x, Kind::f32));
+          put(w, i,
+              kind == Kind::i8                         ? convert(x, Kind::i32)
+              : kind == Kind::f32 || kind == Kind::i32 ? x
+                                                       : convert(x, Kind::f32));
         }
       }
     });
@@ -106,7 +111,8 @@ GoldenKernel tma_load(const std::string& name, Kind kind, Major major, int rows,
 }
 
 // A product through wgmma: registers of the accumulator, thread by thread.
-GoldenKernel wgmma(const std::string& name, Kind kind, Major a_major, Major b_major, int m, int n, int k_extent, int swizzle) {
+GoldenKernel wgmma(const std::string& name, Kind kind, Major a_major, Major b_major, int m, int n, int k_extent,
+                   int swizzle) {
   const Kind type = kind;
   const int64_t element = bytes(kind);
   std::vector<uint8_t> input = numbers(kind, size_t(m + n) * size_t(k_extent));
@@ -137,7 +143,8 @@ GoldenKernel wgmma(const std::string& name, Kind kind, Major a_major, Major b_ma
 
 // A kernel of one warp or more on words of memory.
 template <class Body>
-GoldenKernel simple(const std::string& name, int threads, int64_t in_words, int64_t out_words, Body body, int64_t shared_bytes = 0) {
+GoldenKernel simple(const std::string& name, int threads, int64_t in_words, int64_t out_words, Body body,
+                    int64_t shared_bytes = 0) {
   GoldenKernel g = base(name, words(size_t(in_words)), out_words);
   g.stage = [=](GpuBuilder& k) {
     const Words w = memory(k);
@@ -158,55 +165,67 @@ void add_threads(std::vector<GoldenKernel>& out) {
     const Bool one = op::elect_one();
     put(w, cta.thread, word(select(one, 1, 0)));
   }));
-  out.push_back(simple("named_barriers", 128, 4, 128, [](const Words& w, const Cta& cta, const Int& shared) {
-    const Tensor t(op::shared_pointer(shared), Kind::i32, staged(padded_tile(1, 128, 4)), Space::shared);
-    const Int pair = cta.thread / 64;
-    t.store({0, cta.thread}, word(cta.thread + 5));
-    op::named_barrier(pair + 1, 64);
-    put(w, cta.thread, t.load({0, pair * 64 + (63 - cta.thread % 64)}));
-  }, 512));
+  out.push_back(simple(
+      "named_barriers", 128, 4, 128,
+      [](const Words& w, const Cta& cta, const Int& shared) {
+        const Tensor t(op::shared_pointer(shared), Kind::i32, staged(padded_tile(1, 128, 4)), Space::shared);
+        const Int pair = cta.thread / 64;
+        t.store({0, cta.thread}, word(cta.thread + 5));
+        op::named_barrier(pair + 1, 64);
+        put(w, cta.thread, t.load({0, pair * 64 + (63 - cta.thread % 64)}));
+      },
+      512));
   // A barrier of 32 arrivals, waited for by all: three phases.
-  out.push_back(simple("mbarrier_phases", 64, 4, 64, [](const Words& w, const Cta& cta, const Int& shared) {
-    when(cta.thread == 0, [&] {
-      op::mbarrier_init(shared, 32);
-      op::fence_mbarrier_init();
-    });
-    cta.sync();
-    const Tensor t(op::shared_pointer(shared + 64), Kind::i32, staged(padded_tile(1, 1, 4)), Space::shared);
-    Var<Int> seen(0);
-    for (int phase = 0; phase < 3; ++phase) {
-      when(cta.thread == phase, [&] { t.store({0, 0}, word(Int(100 + phase))); });
-      when(cta.thread < 32, [&] { op::mbarrier_arrive(shared); });
-      op::mbarrier_wait(shared, phase & 1);
-      const Scalar value = t.load({0, 0});
-      seen = seen * 7 + Int(Scalar{Kind::index, 1, value.value, value.integer, 0});
-      cta.sync();
-    }
-    put(w, cta.thread, word(seen));
-  }, 128));
+  out.push_back(simple(
+      "mbarrier_phases", 64, 4, 64,
+      [](const Words& w, const Cta& cta, const Int& shared) {
+        when(cta.thread == 0, [&] {
+          op::mbarrier_init(shared, 32);
+          op::fence_mbarrier_init();
+        });
+        cta.sync();
+        const Tensor t(op::shared_pointer(shared + 64), Kind::i32, staged(padded_tile(1, 1, 4)), Space::shared);
+        Var<Int> seen(0);
+        for (int phase = 0; phase < 3; ++phase) {
+          when(cta.thread == phase, [&] { t.store({0, 0}, word(Int(100 + phase))); });
+          when(cta.thread < 32, [&] { op::mbarrier_arrive(shared); });
+          op::mbarrier_wait(shared, phase & 1);
+          const Scalar value = t.load({0, 0});
+          seen = seen * 7 + Int(Scalar{Kind::index, 1, value.value, value.integer, 0});
+          cta.sync();
+        }
+        put(w, cta.thread, word(seen));
+      },
+      128));
 }
 
 void add_matrices(std::vector<GoldenKernel>& out) {
   for (bool transposed : {false, true})
     for (int count : {1, 2, 4}) {
       const std::string suffix = "_x" + std::to_string(count) + (transposed ? "_trans" : "");
-      out.push_back(simple("ldmatrix" + suffix, 32, 128, 32 * count, [=](const Words& w, const Cta& cta, const Int& shared) {
-        const Tensor t(op::shared_pointer(shared), Kind::i32, staged(padded_tile(1, 128, 4)), Space::shared);
-        for (int i = 0; i < 4; ++i) t.store({0, cta.lane + 32 * i}, w.in.load({0, cta.lane + 32 * i}));
-        cta.sync();
-        const auto registers = op::load_matrix(shared + cta.lane * 16, count, transposed);
-        for (int r = 0; r < count; ++r) put(w, cta.lane * count + r, Vec(registers[size_t(r)]));
-      }, 512));
-      out.push_back(simple("stmatrix" + suffix, 32, 128, 128, [=](const Words& w, const Cta& cta, const Int& shared) {
-        const Tensor t(op::shared_pointer(shared), Kind::i32, staged(padded_tile(1, 128, 4)), Space::shared);
-        for (int i = 0; i < 4; ++i) t.store({0, cta.lane + 32 * i}, word(Int(0)));
-        cta.sync();
-        std::vector<Scalar> registers;
-        for (int r = 0; r < count; ++r) registers.push_back(w.in.load({0, cta.lane * 4 + r}));
-        op::store_matrix(shared + cta.lane * 16, registers, transposed);
-        cta.sync();
-        for (int i = 0; i < 4; ++i) put(w, cta.lane + 32 * i, t.load({0, cta.lane + 32 * i}));
-      }, 512));
+      out.push_back(simple(
+          "ldmatrix" + suffix, 32, 128, 32 * count,
+          [=](const Words& w, const Cta& cta, const Int& shared) {
+            const Tensor t(op::shared_pointer(shared), Kind::i32, staged(padded_tile(1, 128, 4)), Space::shared);
+            for (int i = 0; i < 4; ++i) t.store({0, cta.lane + 32 * i}, w.in.load({0, cta.lane + 32 * i}));
+            cta.sync();
+            const auto registers = op::load_matrix(shared + cta.lane * 16, count, transposed);
+            for (int r = 0; r < count; ++r) put(w, cta.lane * count + r, Vec(registers[size_t(r)]));
+          },
+          512));
+      out.push_back(simple(
+          "stmatrix" + suffix, 32, 128, 128,
+          [=](const Words& w, const Cta& cta, const Int& shared) {
+            const Tensor t(op::shared_pointer(shared), Kind::i32, staged(padded_tile(1, 128, 4)), Space::shared);
+            for (int i = 0; i < 4; ++i) t.store({0, cta.lane + 32 * i}, word(Int(0)));
+            cta.sync();
+            std::vector<Scalar> registers;
+            for (int r = 0; r < count; ++r) registers.push_back(w.in.load({0, cta.lane * 4 + r}));
+            op::store_matrix(shared + cta.lane * 16, registers, transposed);
+            cta.sync();
+            for (int i = 0; i < 4; ++i) put(w, cta.lane + 32 * i, t.load({0, cta.lane + 32 * i}));
+          },
+          512));
     }
   for (Kind kind : {Kind::bf16, Kind::f16, Kind::f32, Kind::i8}) {
     GoldenKernel g = simple("mma_sync_" + print(kind), 32, 1, 128, [=](const Words& w, const Cta& cta, const Int&) {
@@ -225,41 +244,48 @@ void add_matrices(std::vector<GoldenKernel>& out) {
 
 void add_copies(std::vector<GoldenKernel>& out) {
   for (int size : {4, 8, 16})
-    out.push_back(simple("cp_async_" + std::to_string(size), 32, 256, 128, [=](const Words& w, const Cta& cta, const Int& shared) {
-      const Tensor t(op::shared_pointer(shared), Kind::i32, staged(padded_tile(1, 128, 4)), Space::shared);
-      for (int i = 0; i < 4; ++i) t.store({0, cta.lane + 32 * i}, word(Int(-1)));
-      cta.sync();
-      // Of lane l the first l % (size + 1) bytes are copied, in whole words; the rest is zero.
-      const Int valid = cta.lane % (size / 4 + 1) * 4;
-      op::copy_async(shared + cta.lane * size, op::advance(w.in.slice(0, 0).pointer(), cta.lane * Offset(16)), size, valid);
-      op::copy_async_commit();
-      op::copy_async_wait(0);
-      cta.sync();
-      for (int i = 0; i < size / 4; ++i) put(w, cta.lane + 32 * i, t.load({0, cta.lane + 32 * i}));
-      for (int i = size / 4; i < 4; ++i) put(w, cta.lane + 32 * i, word(Int(7)));
-    }, 512));
-  out.push_back(simple("bulk_copies", 32, 128, 128, [](const Words& w, const Cta& cta, const Int& shared) {
-    const Int barrier = shared + 1024;
-    when(cta.thread == 0, [&] {
-      op::mbarrier_init(barrier, 1);
-      op::fence_mbarrier_init();
-    });
-    cta.sync();
-    when(cta.thread == 0, [&] {
-      op::mbarrier_expect_bytes(barrier, 512);
-      op::bulk_load(shared, w.in.slice(0, 0).pointer(), 512, barrier);
-    });
-    op::mbarrier_wait(barrier, 0);
-    const Tensor t(op::shared_pointer(shared), Kind::i32, staged(padded_tile(1, 128, 4)), Space::shared);
-    t.store({0, cta.lane}, t.load({0, cta.lane + 64}));
-    op::fence_async_shared();
-    cta.sync();
-    when(cta.thread == 0, [&] {
-      op::bulk_store(w.out.slice(0, 0).pointer(), shared, 512);
-      op::bulk_commit();
-      op::bulk_wait(0, false);
-    });
-  }, 1152));
+    out.push_back(simple(
+        "cp_async_" + std::to_string(size), 32, 256, 128,
+        [=](const Words& w, const Cta& cta, const Int& shared) {
+          const Tensor t(op::shared_pointer(shared), Kind::i32, staged(padded_tile(1, 128, 4)), Space::shared);
+          for (int i = 0; i < 4; ++i) t.store({0, cta.lane + 32 * i}, word(Int(-1)));
+          cta.sync();
+          // Of lane l the first l % (size + 1) bytes are copied, in whole words; the rest is zero.
+          const Int valid = cta.lane % (size / 4 + 1) * 4;
+          op::copy_async(shared + cta.lane * size, op::advance(w.in.slice(0, 0).pointer(), cta.lane * Offset(16)), size,
+                         valid);
+          op::copy_async_commit();
+          op::copy_async_wait(0);
+          cta.sync();
+          for (int i = 0; i < size / 4; ++i) put(w, cta.lane + 32 * i, t.load({0, cta.lane + 32 * i}));
+          for (int i = size / 4; i < 4; ++i) put(w, cta.lane + 32 * i, word(Int(7)));
+        },
+        512));
+  out.push_back(simple(
+      "bulk_copies", 32, 128, 128,
+      [](const Words& w, const Cta& cta, const Int& shared) {
+        const Int barrier = shared + 1024;
+        when(cta.thread == 0, [&] {
+          op::mbarrier_init(barrier, 1);
+          op::fence_mbarrier_init();
+        });
+        cta.sync();
+        when(cta.thread == 0, [&] {
+          op::mbarrier_expect_bytes(barrier, 512);
+          op::bulk_load(shared, w.in.slice(0, 0).pointer(), 512, barrier);
+        });
+        op::mbarrier_wait(barrier, 0);
+        const Tensor t(op::shared_pointer(shared), Kind::i32, staged(padded_tile(1, 128, 4)), Space::shared);
+        t.store({0, cta.lane}, t.load({0, cta.lane + 64}));
+        op::fence_async_shared();
+        cta.sync();
+        when(cta.thread == 0, [&] {
+          op::bulk_store(w.out.slice(0, 0).pointer(), shared, 512);
+          op::bulk_commit();
+          op::bulk_wait(0, false);
+        });
+      },
+      1152));
 }
 
 // TMA stores and reductions of a 16 x 32 tile of f32 whose lower right part sticks out of D.
@@ -308,7 +334,9 @@ GoldenKernel tma_edge(const std::string& name, Kind kind, int n) {
     const Int buffer = k.allocate("tile", span_bytes(layout));
     k.threads(64, [&](const Cta& cta) {
       const Tensor t(op::shared_pointer(buffer), kind, staged(layout), Space::shared);
-      for (Int i : range(cta.thread, 16 * 32, 64)) t.store({i / 32, i % 32}, kind == Kind::i8 ? convert(word(i % 100 + 1), Kind::i8) : convert(convert(word(i % 100 + 1), Kind::f32), kind));
+      for (Int i : range(cta.thread, 16 * 32, 64))
+        t.store({i / 32, i % 32}, kind == Kind::i8 ? convert(word(i % 100 + 1), Kind::i8)
+                                                   : convert(convert(word(i % 100 + 1), Kind::f32), kind));
       op::fence_async_shared();
       cta.sync();
       when(cta.thread == 0, [&] {
@@ -365,11 +393,13 @@ GoldenKernel cluster() {
 void add_arithmetic(std::vector<GoldenKernel>& out) {
   // Rounding to bf16: halfway cases, subnormals, infinities, NaN.
   GoldenKernel g = simple("convert_bf16", 32, 64, 32, [](const Words& w, const Cta& cta, const Int&) {
-    const Vec pair = join({bitcast(w.in.load({0, cta.lane * 2}), Kind::f32), bitcast(w.in.load({0, cta.lane * 2 + 1}), Kind::f32)});
+    const Vec pair =
+        join({bitcast(w.in.load({0, cta.lane * 2}), Kind::f32), bitcast(w.in.load({0, cta.lane * 2 + 1}), Kind::f32)});
     put(w, cta.lane, bitcast(convert(pair, Kind::bf16), Kind::i32));
   });
-  const uint32_t edges[] = {0x3f808000, 0x3f818000, 0x3f807fff, 0x3f808001, 0x00000001, 0x007fffff, 0x7f7fffff, 0x7f800000,
-                            0xff800000, 0xff7f8000, 0x80000000, 0x00008000, 0x00018000, 0x33800000, 0xbf818000, 0x477fff00};
+  const uint32_t edges[] = {0x3f808000, 0x3f818000, 0x3f807fff, 0x3f808001, 0x00000001, 0x007fffff,
+                            0x7f7fffff, 0x7f800000, 0xff800000, 0xff7f8000, 0x80000000, 0x00008000,
+                            0x00018000, 0x33800000, 0xbf818000, 0x477fff00};
   for (size_t i = 0; i < 64; ++i) {
     const uint32_t bits = i < 16 ? edges[i] : uint32_t(0x3f800000 + i * 0x00123456);
     std::memcpy(g.input.data() + 4 * i, &bits, 4);
@@ -411,7 +441,8 @@ void add_arithmetic(std::vector<GoldenKernel>& out) {
       const Vec four = op::load_global(op::advance(in, cta.lane * Offset(16)), Kind::i32, 4, hint);
       put(w, cta.lane + 32 * int(hint), extract(four, int(hint)));
     }
-    put(w, cta.lane + 96, extract(op::load_global(op::advance(in, cta.lane * Offset(8)), Kind::i32, 2, CacheHint::normal), 1));
+    put(w, cta.lane + 96,
+        extract(op::load_global(op::advance(in, cta.lane * Offset(8)), Kind::i32, 2, CacheHint::normal), 1));
   }));
 }
 
@@ -423,22 +454,34 @@ std::vector<GoldenKernel> golden_kernels() {
   for (Kind kind : {Kind::bf16, Kind::f32, Kind::i8})
     for (Major major : {Major::row, Major::column})
       for (int swizzle : {32, 64, 128})
-        out.push_back(tma_load("tma_load_" + print(kind) + (major == Major::row ? "_row_" : "_col_") + std::to_string(swizzle), kind, major,
-                               64, 64, swizzle, 48, 48));
+        out.push_back(
+            tma_load("tma_load_" + print(kind) + (major == Major::row ? "_row_" : "_col_") + std::to_string(swizzle),
+                     kind, major, 64, 64, swizzle, 48, 48));
   struct Product {
     Kind kind;
     Major a, b;
     int n, swizzle;
   };
   const auto K = Major::row, MN = Major::column;
-  for (const Product& p : {Product{Kind::bf16, K, K, 64, 128}, {Kind::bf16, MN, K, 64, 128}, {Kind::bf16, K, MN, 64, 128},
-                           {Kind::bf16, MN, MN, 128, 128}, {Kind::bf16, MN, MN, 64, 64}, {Kind::bf16, MN, MN, 32, 32}, {Kind::bf16, K, K, 8, 64},
-                           {Kind::bf16, K, K, 176, 128}, {Kind::bf16, K, K, 256, 32}, {Kind::f16, K, K, 64, 128}, {Kind::f16, MN, MN, 64, 128},
-                           {Kind::f32, K, K, 64, 128}, {Kind::i8, K, K, 64, 128}, {Kind::i8, K, K, 24, 64}, {Kind::e4m3, K, K, 64, 128},
+  for (const Product& p : {Product{Kind::bf16, K, K, 64, 128},
+                           {Kind::bf16, MN, K, 64, 128},
+                           {Kind::bf16, K, MN, 64, 128},
+                           {Kind::bf16, MN, MN, 128, 128},
+                           {Kind::bf16, MN, MN, 64, 64},
+                           {Kind::bf16, MN, MN, 32, 32},
+                           {Kind::bf16, K, K, 8, 64},
+                           {Kind::bf16, K, K, 176, 128},
+                           {Kind::bf16, K, K, 256, 32},
+                           {Kind::f16, K, K, 64, 128},
+                           {Kind::f16, MN, MN, 64, 128},
+                           {Kind::f32, K, K, 64, 128},
+                           {Kind::i8, K, K, 64, 128},
+                           {Kind::i8, K, K, 24, 64},
+                           {Kind::e4m3, K, K, 64, 128},
                            {Kind::e5m2, K, K, 64, 128}}) {
     const int k = 128 / bytes(p.kind);
-    out.push_back(wgmma("wgmma_" + print(p.kind) + (p.a == K ? "_k" : "_mn") + (p.b == K ? "_k" : "_mn") + "_n" + std::to_string(p.n) +
-                            "_sw" + std::to_string(p.swizzle),
+    out.push_back(wgmma("wgmma_" + print(p.kind) + (p.a == K ? "_k" : "_mn") + (p.b == K ? "_k" : "_mn") + "_n" +
+                            std::to_string(p.n) + "_sw" + std::to_string(p.swizzle),
                         p.kind, p.a, p.b, p.n == 128 ? 128 : 64, p.n, k, p.swizzle));
   }
   add_matrices(out);
@@ -448,7 +491,8 @@ std::vector<GoldenKernel> golden_kernels() {
   for (int n : {25, 26, 27, 29, 31}) out.push_back(tma_edge("tma_store_edge_bf16_" + std::to_string(n), Kind::bf16, n));
   for (int n : {17, 18, 19, 21, 27, 31}) out.push_back(tma_edge("tma_store_edge_i8_" + std::to_string(n), Kind::i8, n));
   for (int n : {25, 26, 27, 29, 31}) out.push_back(tma_edge("tma_store_edge_f32_" + std::to_string(n), Kind::f32, n));
-  for (int n : {41, 42, 45, 47}) out.push_back(tma_load("tma_load_edge_bf16_" + std::to_string(n), Kind::bf16, Major::row, 64, 64, 128, 48, n));
+  for (int n : {41, 42, 45, 47})
+    out.push_back(tma_load("tma_load_edge_bf16_" + std::to_string(n), Kind::bf16, Major::row, 64, 64, 128, 48, n));
   out.push_back(cluster());
   add_arithmetic(out);
   return out;

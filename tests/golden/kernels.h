@@ -14,14 +14,14 @@
 namespace gemmsmith::test {
 
 struct GoldenKernel {
-  std::string name;                          // "wgmma_bf16_k_sw128"
-  std::vector<uint8_t> input;                // operands "in", "a" and "b" begin at offsets of it
-  std::map<std::string, int64_t> offsets;    // bytes
-  std::map<std::string, int64_t> extents;    // "m", "n", ...
-  std::map<std::string, int64_t> strides;    // row (or, of column-major operands, column) strides in elements
-  int64_t output_words = 0;                  // of "out" and "d", which are the same memory, 0xff before
+  std::string name;                        // "wgmma_bf16_k_sw128"
+  std::vector<uint8_t> input;              // operands "in", "a" and "b" begin at offsets of it
+  std::map<std::string, int64_t> offsets;  // bytes
+  std::map<std::string, int64_t> extents;  // "m", "n", ...
+  std::map<std::string, int64_t> strides;  // row (or, of column-major operands, column) strides in elements
+  int64_t output_words = 0;                // of "out" and "d", which are the same memory, 0xff before
   std::function<void(GpuBuilder&)> stage;
-  float tolerance = 0;                       // of f32 words, relative; 0: bits are compared
+  float tolerance = 0;  // of f32 words, relative; 0: bits are compared
 };
 
 std::vector<GoldenKernel> golden_kernels();

@@ -67,10 +67,12 @@ int run(const std::string& command, const std::string& path) {
   char date[32];
   const std::time_t now = std::time(nullptr);
   std::strftime(date, sizeof date, "%Y-%m-%d", std::gmtime(&now));
-  file.date = date, file.device = (*driver)->facts().model, file.driver = (*driver)->version(), file.assembler = (*target)->code_id();
+  file.date = date, file.device = (*driver)->facts().model, file.driver = (*driver)->version(),
+  file.assembler = (*target)->code_id();
   int failed = 0;
   for (const GoldenKernel& kernel : golden_kernels()) {
-    auto compiled = (*target)->compile([&](IrContext& c) { return record_gpu(c, kernel.name, kernel.stage); }, {.keep_stages = true});
+    auto compiled = (*target)->compile([&](IrContext& c) { return record_gpu(c, kernel.name, kernel.stage); },
+                                       {.keep_stages = true});
     auto output = run_golden(**target, kernel);
     if (!compiled.ok() || !output.ok()) {
       std::cerr << kernel.name << ": " << (compiled.ok() ? output.error() : compiled.error()).text() << "\n";
@@ -85,7 +87,8 @@ int run(const std::string& command, const std::string& path) {
       }
   }
   if (command == "record") std::ofstream(path) << print_golden(file);
-  std::cout << file.kernels.size() << " kernels on " << file.device << ", driver " << file.driver << ", " << failed << " failed\n";
+  std::cout << file.kernels.size() << " kernels on " << file.device << ", driver " << file.driver << ", " << failed
+            << " failed\n";
   return failed != 0;
 }
 

@@ -5,12 +5,15 @@
 namespace gemmsmith::test {
 
 Result<std::vector<uint32_t>> run_golden(Target& target, const GoldenKernel& golden) {
-  GS_TRY(const CompiledKernel compiled, target.compile([&](IrContext& context) { return record_gpu(context, golden.name, golden.stage); },
-                                                       {.verify = true}));
+  GS_TRY(const CompiledKernel compiled,
+         target.compile([&](IrContext& context) { return record_gpu(context, golden.name, golden.stage); },
+                        {.verify = true}));
   GS_TRY(const std::unique_ptr<LoadedKernel> kernel, target.load(compiled));
   // Aligned as allocations on a device are.
   std::vector<uint8_t> memory(golden.input.size() + size_t(golden.output_words) * 4 + 2048);
-  const auto aligned = [](void* p) { return reinterpret_cast<uint8_t*>((reinterpret_cast<uintptr_t>(p) + 255) / 256 * 256); };
+  const auto aligned = [](void* p) {
+    return reinterpret_cast<uint8_t*>((reinterpret_cast<uintptr_t>(p) + 255) / 256 * 256);
+  };
   uint8_t* const in = aligned(memory.data());
   uint8_t* const out = aligned(in + golden.input.size());
   std::memcpy(in, golden.input.data(), golden.input.size());
@@ -69,7 +72,8 @@ std::string ptx_hash(const std::string& ptx) {
     const size_t first = line.find_first_not_of(" \t");
     if (first == std::string::npos) continue;
     line = line.substr(first);
-    if (line.starts_with("//") || line.starts_with(".loc") || line.starts_with(".file") || line.starts_with("$L__tmp")) continue;
+    if (line.starts_with("//") || line.starts_with(".loc") || line.starts_with(".file") || line.starts_with("$L__tmp"))
+      continue;
     if (line.starts_with(".section")) break;  // debug information
     for (const char c : line) hash = (hash ^ uint8_t(c)) * 0x100000001b3u;
   }

@@ -20,7 +20,8 @@ std::string SimulatedGpu::run(const std::string& text, const std::string& config
   if (!kernel.ok()) return what + kernel.error().text();
   BenchOptions options;
   options.rotate = false;
-  if (const Status ready = bench_.prepare(*problem, target_->facts(), options); !ready.ok()) return what + ready.error().text();
+  if (const Status ready = bench_.prepare(*problem, target_->facts(), options); !ready.ok())
+    return what + ready.error().text();
   const auto accuracy = bench_.check(**kernel, uint64_t(++runs_));
   if (!accuracy.ok()) return what + accuracy.error().text();
   return accuracy->passed ? std::string() : what + accuracy->failure;

@@ -30,7 +30,8 @@ TEST_P(StreamK, IsRightHoweverTilesAreShared) {
     for (int tiles : {1, 2, 3, 5})
       for (int blocks : {0, 1, 2, 3, 4, 7}) {
         const int k = std::max(blocks * 64 - (blocks > 1 ? 24 : 0), 0);
-        ASSERT_EQ(gpu.run(problem(40 + 64 * (tiles - 1), 56, k), kSmall + std::string("16")), "") << GetParam() << " CTAs";
+        ASSERT_EQ(gpu.run(problem(40 + 64 * (tiles - 1), 56, k), kSmall + std::string("16")), "")
+            << GetParam() << " CTAs";
       }
   }
 }
@@ -66,13 +67,16 @@ const Form kForms[] = {
     {"two_consumers", "dtype=bf16 b=col", "gemm_stream_k block_n=64 num_stages=4"},
     {"b_row", "dtype=f16", "gemm_stream_k block_n=64 num_stages=4"},
     {"gelu", "dtype=bf16 b=col epilogue=gelu(acc+bias[n])", "gemm_stream_k block_n=64 num_stages=4"},
-    {"everything", "dtype=bf16 b=col alpha=0.5 beta=-2 epilogue=relu(acc*scale+row[m]+aux[m,n])", "gemm_stream_k block_n=64 num_stages=4"},
+    {"everything", "dtype=bf16 b=col alpha=0.5 beta=-2 epilogue=relu(acc*scale+row[m]+aux[m,n])",
+     "gemm_stream_k block_n=64 num_stages=4"},
     {"i8", "dtype=i8 b=col", "gemm_stream_k block_n=64 block_k=64 num_stages=4"},
     {"swap", "dtype=bf16 b=col", "gemm_stream_k block_n=64 num_stages=4 swap=1"},
     {"batch", "dtype=bf16 b=col batch=2", "gemm_stream_k block_n=64 num_stages=4 raster=1 raster_group=2"},
-    {"one_consumer", "dtype=bf16 b=col d=f32", "gemm_stream_k block_m=64 num_consumers=1 block_n=128 num_stages=4 epilogue_buffers=4"},
+    {"one_consumer", "dtype=bf16 b=col d=f32",
+     "gemm_stream_k block_m=64 num_consumers=1 block_n=128 num_stages=4 epilogue_buffers=4"},
 };
-INSTANTIATE_TEST_SUITE_P(Forms, StreamKForms, testing::ValuesIn(kForms), [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(Forms, StreamKForms, testing::ValuesIn(kForms),
+                         [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
 }  // namespace gemmsmith::test

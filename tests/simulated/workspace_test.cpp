@@ -43,8 +43,8 @@ struct Outcome {
   std::vector<std::string> errors;  // of each launch; empty: all is well
   std::vector<int32_t> results;
 };
-Outcome run(const Protocol& protocol, int ctas, simulator::Residency residency = simulator::Residency::all, int launches = 1,
-            int schedules = 1) {
+Outcome run(const Protocol& protocol, int ctas, simulator::Residency residency = simulator::Residency::all,
+            int launches = 1, int schedules = 1) {
   SimulatorOptions options;
   options.launch.detect_races = true;
   options.launch.residency = residency;
@@ -52,7 +52,8 @@ Outcome run(const Protocol& protocol, int ctas, simulator::Residency residency =
   const auto target = make_simulator_target("sm_90a", options).value();
   Outcome out;
   const auto compiled = target->compile(
-      [&](IrContext& context) { return record_gpu(context, "workspace", [&](GpuBuilder& k) { stage(k, protocol); }); }, {.verify = true});
+      [&](IrContext& context) { return record_gpu(context, "workspace", [&](GpuBuilder& k) { stage(k, protocol); }); },
+      {.verify = true});
   if (!compiled.ok()) return {{compiled.error().text()}, {}};
   const auto kernel = target->load(*compiled);
   if (!kernel.ok()) return {{kernel.error().text()}, {}};

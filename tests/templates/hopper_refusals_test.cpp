@@ -26,17 +26,21 @@ TEST(HopperRefusals, OfProblems) {
       {"gemm_stream_k", "128x128x129 dtype=bf16 b=col",
        "A has a leading dimension of 129 elements, 258 bytes; TMA needs a positive multiple of 16"},
       {"gemv_rows", "9x4096x4096 dtype=bf16 b=col",
-       "m = 9 > 8, the rows whose products fit the registers of a thread; swapped: n = 4096 > 8, the rows whose products fit the "
+       "m = 9 > 8, the rows whose products fit the registers of a thread; swapped: n = 4096 > 8, the rows whose "
+       "products fit the "
        "registers of a thread"},
       {"gemv_rows", "1x4096x4096 dtype=bf16",
-       "columns of B are not contiguous along k: their steps are 4096 elements; gemv_columns reads across them; swapped: n = 4096 > 8, "
+       "columns of B are not contiguous along k: their steps are 4096 elements; gemv_columns reads across them; "
+       "swapped: n = 4096 > 8, "
        "the rows whose products fit the registers of a thread"},
       {"gemv_columns", "1x4096x4096 dtype=bf16 b=col",
-       "B is not row-major: its columns have steps of 4096 elements; swapped: n = 4096 > 8, the rows whose products fit the "
+       "B is not row-major: its columns have steps of 4096 elements; swapped: n = 4096 > 8, the rows whose products "
+       "fit the "
        "registers of a thread"},
       {"gemv_rows", "1x8x8 a=bf16 b=f16", "A is bf16 and B f16; both have to be f32, f16, bf16 or i8"},
       {"gemm_unaligned", "128x128x128 dtype=f32",
-       "A is f32 and B f32; mma.sync multiplies f16, bf16 or i8 exactly, and equal types; f32 would be rounded to tf32"},
+       "A is f32 and B f32; mma.sync multiplies f16, bf16 or i8 exactly, and equal types; f32 would be rounded to "
+       "tf32"},
       {"gemm_unaligned", "128x128x128 a=bf16 b=f16",
        "A is bf16 and B f16; mma.sync multiplies f16, bf16 or i8 exactly, and equal types"},
   };
@@ -75,13 +79,16 @@ TEST(HopperRefusals, OfConfigurations) {
       {row, "gemv_rows warps=4 split_k=8", "split_k = 8 is not a power of two up to the 4 warps of a CTA"},
       {row, "gemv_rows", "load_bytes = 16 is not from 2 to 4, what the strides of the large operand are multiples of"},
       {row, "gemv_rows load_bytes=4 small_bytes=8",
-       "small_bytes = 8 is neither 0 nor load_bytes = 4 on strides that are multiples of it; those of the small operand allow 16"},
+       "small_bytes = 8 is neither 0 nor load_bytes = 4 on strides that are multiples of it; those of the small "
+       "operand allow 16"},
       {"8x1024x1024 dtype=bf16 b=col", "gemv_rows few=8 rows=4 warps=16",
        "about 296 registers do not fit a thread of 16 warps; fewer rows or a smaller unroll"},
       {odd, "gemm_unaligned warps_m=3", "warps_m = 3 is not 1, 2, 4 or 8"},
       {odd, "gemm_unaligned warps_m=8 warps_n=4", "32 warps are more than 16, what their registers allow"},
-      {odd, "gemm_unaligned block_m=48", "block_m = 48 is not a multiple of 32 up to 256, 16 rows of mma for each of 2 warps"},
-      {odd, "gemm_unaligned block_n=40", "block_n = 40 is not a multiple of 32 up to 256, 16 columns for each of 2 warps"},
+      {odd, "gemm_unaligned block_m=48",
+       "block_m = 48 is not a multiple of 32 up to 256, 16 rows of mma for each of 2 warps"},
+      {odd, "gemm_unaligned block_n=40",
+       "block_n = 40 is not a multiple of 32 up to 256, 16 columns for each of 2 warps"},
       {odd, "gemm_unaligned block_k=24", "block_k = 24 is not a multiple of 16 up to 128, the k of mma.sync"},
       {odd, "gemm_unaligned num_stages=1", "num_stages = 1 is not 2 to 8"},
       {odd, "gemm_unaligned copy_a=8",
@@ -97,16 +104,19 @@ TEST(HopperRefusals, OfConfigurations) {
 
 TEST(HopperRefusals, OfAddressesAtLaunch) {
   KernelSignature signature;
-  signature.arguments = {{KernelArgument::Kind::pointer, "b", 16}, {KernelArgument::Kind::extent, "m"}, {KernelArgument::Kind::extent, "n"}};
+  signature.arguments = {{KernelArgument::Kind::pointer, "b", 16},
+                         {KernelArgument::Kind::extent, "m"},
+                         {KernelArgument::Kind::extent, "n"}};
   signature.gpu.threads = 32;
   for (int64_t offset = 0; offset < 64; ++offset) {
     const int64_t words[] = {4096 + offset, 1, 1};
     const auto grid = grid_size(signature, words, 1);
     EXPECT_EQ(grid.ok(), offset % 16 == 0) << offset;
     if (grid.ok()) continue;
-    EXPECT_EQ(grid.error().text(), "operand b: an address that ends in " + std::to_string(offset % 16) +
-                                       " is not a multiple of 16 bytes, what this kernel loads or stores at once; memory that starts "
-                                       "at a multiple of 16 bytes, or a kernel of another alignment");
+    EXPECT_EQ(grid.error().text(),
+              "operand b: an address that ends in " + std::to_string(offset % 16) +
+                  " is not a multiple of 16 bytes, what this kernel loads or stores at once; memory that starts "
+                  "at a multiple of 16 bytes, or a kernel of another alignment");
   }
 }
 

@@ -187,12 +187,12 @@ TEST(TemplateErrors, say_what_is_wrong) {
     const auto staged = stage_kernel(context, config, p, device->target->facts());
     return staged.ok() ? std::string("ok") : staged.error().text();
   };
-  EXPECT_EQ(text("gemm_packet mr=8"),
-            "--config: \"gemm_packet\" is not a template; known: " + [] {
-              std::string names;
-              for (const KernelTemplate& t : templates()) names += (names.empty() ? "" : ", ") + t.name;
-              return names;
-            }());
+  EXPECT_EQ(
+      text("gemm_packet mr=8"), "--config: \"gemm_packet\" is not a template; known: " + [] {
+        std::string names;
+        for (const KernelTemplate& t : templates()) names += (names.empty() ? "" : ", ") + t.name;
+        return names;
+      }());
   EXPECT_EQ(text("gemv mr=one"),
             "--config: \"mr=one\" is not name=integer; e.g. mr=1 nr=4 unroll=2 block=64 dot=0 swap=0");
   EXPECT_EQ(text("gemv rows=1"),

@@ -84,7 +84,8 @@ TEST(WorkerProtocol, TextsThatAreNoneAreErrors) {
   const std::string good =
       print(OperandsRequest{1 << 20, {{"a", 4096, 8192, 5000, 64, false}}, {1, 2, 3, 4}, 7, true, 1});
   for (size_t length = 0; length < good.size(); ++length) EXPECT_FALSE(parse_operands(good.substr(0, length)).ok());
-  EXPECT_EQ(parse_kernel_request("{\"kernel\":\"x\"}").error().text(), "worker, a message: key \"kernel\" is of another kind");
+  EXPECT_EQ(parse_kernel_request("{\"kernel\":\"x\"}").error().text(),
+            "worker, a message: key \"kernel\" is of another kind");
   EXPECT_EQ(parse_opened("{}").error().text(), "worker, a message: key \"protocol\" is missing");
   EXPECT_EQ(parse_error("nonsense").text(), "worker, a message: the text is not a JSON object");
 }

@@ -33,9 +33,12 @@ void add_check(CLI::App& app, Chosen& chosen) {
   CLI::App* command =
       add_command(app, chosen, "check", "Run case files and compare every result with the reference", flags, run);
   add_case_flags(command, *flags);
-  command->add_flag("--race", flags->device.simulation.detect_races, "Simulated devices: report accesses that nothing orders");
-  command->add_option("--schedules", flags->device.simulation.schedules,
-                      "Simulated devices: orders of asynchronous operations for every launch: late, eager, then random ones")
+  command->add_flag("--race", flags->device.simulation.detect_races,
+                    "Simulated devices: report accesses that nothing orders");
+  command
+      ->add_option(
+          "--schedules", flags->device.simulation.schedules,
+          "Simulated devices: orders of asynchronous operations for every launch: late, eager, then random ones")
       ->type_name("N")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();

@@ -36,10 +36,17 @@ class Buffer {
 
 class CudaKernel : public LoadedKernel {
  public:
-  CudaKernel(std::shared_ptr<CudaDriver> driver, cuda::Module module, cuda::Function function, const CompiledKernel& kernel,
-             int64_t resident, bool stage_memory)
-      : driver_(std::move(driver)), module_(module), function_(function), signature_(kernel.signature), name_(kernel.name),
-        resident_(resident), stages_(stage_memory), nothing_(driver_), scratch_(driver_) {}
+  CudaKernel(std::shared_ptr<CudaDriver> driver, cuda::Module module, cuda::Function function,
+             const CompiledKernel& kernel, int64_t resident, bool stage_memory)
+      : driver_(std::move(driver)),
+        module_(module),
+        function_(function),
+        signature_(kernel.signature),
+        name_(kernel.name),
+        resident_(resident),
+        stages_(stage_memory),
+        nothing_(driver_),
+        scratch_(driver_) {}
   ~CudaKernel() override { driver_->unload(module_); }
 
   const KernelSignature& signature() const override { return signature_; }
@@ -57,7 +64,8 @@ class CudaKernel : public LoadedKernel {
     std::vector<void*> parameters;
     for (cuda::TensorMap& map : maps_) parameters.push_back(&map);
     for (int64_t& word : here) parameters.push_back(&word);
-    if (Status launched = driver_->launch(function_, signature_.gpu, unsigned(grid), nullptr, parameters.data()); !launched.ok())
+    if (Status launched = driver_->launch(function_, signature_.gpu, unsigned(grid), nullptr, parameters.data());
+        !launched.ok())
       return std::move(launched).error().note("kernel " + name_);
     return stages_ ? copy_out() : Status(Done{});
   }
@@ -142,7 +150,8 @@ class CudaKernel : public LoadedKernel {
 
 }  // namespace
 
-Result<std::unique_ptr<LoadedKernel>> load_cuda_kernel(std::shared_ptr<CudaDriver> driver, const CompiledKernel& kernel, bool stage_memory) {
+Result<std::unique_ptr<LoadedKernel>> load_cuda_kernel(std::shared_ptr<CudaDriver> driver, const CompiledKernel& kernel,
+                                                       bool stage_memory) {
   GS_TRY(const cuda::Module module, driver->load_module(kernel.object));
   auto function = driver->function(module, kernel.name, kernel.signature.gpu.shared_bytes);
   if (!function.ok()) {
@@ -150,7 +159,8 @@ Result<std::unique_ptr<LoadedKernel>> load_cuda_kernel(std::shared_ptr<CudaDrive
     return std::move(function).error().note("kernel " + kernel.name);
   }
   GS_TRY(const int64_t resident, driver->resident_clusters(*function, kernel.signature.gpu));
-  return std::unique_ptr<LoadedKernel>(new CudaKernel(std::move(driver), module, *function, kernel, resident, stage_memory));
+  return std::unique_ptr<LoadedKernel>(
+      new CudaKernel(std::move(driver), module, *function, kernel, resident, stage_memory));
 }
 
 }  // namespace gemmsmith

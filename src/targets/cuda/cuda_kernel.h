@@ -10,6 +10,7 @@ namespace gemmsmith {
 // Loads a cubin, or PTX for the driver to assemble. With `stage_memory` operands are in host memory: each launch copies
 // what it reads to the device and what it writes back, for checks; else addresses are those of the device, and launches
 // are asynchronous on the default stream.
-Result<std::unique_ptr<LoadedKernel>> load_cuda_kernel(std::shared_ptr<CudaDriver>, const CompiledKernel&, bool stage_memory);
+Result<std::unique_ptr<LoadedKernel>> load_cuda_kernel(std::shared_ptr<CudaDriver>, const CompiledKernel&,
+                                                       bool stage_memory);
 
 }  // namespace gemmsmith

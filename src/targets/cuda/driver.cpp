@@ -53,38 +53,39 @@ int promotion_mode(int bytes) { return bytes == 256 ? 3 : bytes == 128 ? 2 : byt
 }  // namespace
 
 struct CudaDriver::Functions {
-#define GS_CUDA_FUNCTIONS(F)                                                                                             \
-  F(init, cuInit, (unsigned))                                                                                            \
-  F(driver_version, cuDriverGetVersion, (int*))                                                                          \
-  F(device_count, cuDeviceGetCount, (int*))                                                                              \
-  F(device_get, cuDeviceGet, (Device*, int))                                                                             \
-  F(device_name, cuDeviceGetName, (char*, int, Device))                                                                  \
-  F(device_attribute, cuDeviceGetAttribute, (int*, int, Device))                                                         \
-  F(device_memory, cuDeviceTotalMem_v2, (size_t*, Device))                                                               \
-  F(context_retain, cuDevicePrimaryCtxRetain, (Context*, Device))                                                        \
-  F(context_release, cuDevicePrimaryCtxRelease_v2, (Device))                                                             \
-  F(context_set, cuCtxSetCurrent, (Context))                                                                             \
-  F(context_synchronize, cuCtxSynchronize, ())                                                                           \
-  F(module_load, cuModuleLoadData, (Module*, const void*))                                                               \
-  F(module_unload, cuModuleUnload, (Module))                                                                             \
-  F(module_function, cuModuleGetFunction, (Function*, Module, const char*))                                              \
-  F(function_set, cuFuncSetAttribute, (Function, int, int))                                                              \
-  F(active_clusters, cuOccupancyMaxActiveClusters, (int*, Function, const LaunchConfig*))                                \
-  F(launch, cuLaunchKernelEx, (const LaunchConfig*, Function, void**, void**))                                           \
-  F(allocate, cuMemAlloc_v2, (DevicePointer*, size_t))                                                                   \
-  F(release, cuMemFree_v2, (DevicePointer))                                                                              \
-  F(copy_in, cuMemcpyHtoD_v2, (DevicePointer, const void*, size_t))                                                      \
-  F(copy_out, cuMemcpyDtoH_v2, (void*, DevicePointer, size_t))                                                           \
-  F(fill, cuMemsetD8_v2, (DevicePointer, unsigned char, size_t))                                                         \
-  F(event_create, cuEventCreate, (Event*, unsigned))                                                                     \
-  F(event_destroy, cuEventDestroy_v2, (Event))                                                                           \
-  F(event_record, cuEventRecord, (Event, Stream))                                                                        \
-  F(event_synchronize, cuEventSynchronize, (Event))                                                                      \
-  F(event_elapsed, cuEventElapsedTime, (float*, Event, Event))                                                           \
-  F(error_name, cuGetErrorName, (Result_, const char**))                                                                 \
-  F(error_text, cuGetErrorString, (Result_, const char**))                                                               \
-  F(encode, cuTensorMapEncodeTiled,                                                                                      \
-    (cuda::TensorMap*, int, unsigned, void*, const uint64_t*, const uint64_t*, const uint32_t*, const uint32_t*, int, int, int, int))
+#define GS_CUDA_FUNCTIONS(F)                                                                                          \
+  F(init, cuInit, (unsigned))                                                                                         \
+  F(driver_version, cuDriverGetVersion, (int*))                                                                       \
+  F(device_count, cuDeviceGetCount, (int*))                                                                           \
+  F(device_get, cuDeviceGet, (Device*, int))                                                                          \
+  F(device_name, cuDeviceGetName, (char*, int, Device))                                                               \
+  F(device_attribute, cuDeviceGetAttribute, (int*, int, Device))                                                      \
+  F(device_memory, cuDeviceTotalMem_v2, (size_t*, Device))                                                            \
+  F(context_retain, cuDevicePrimaryCtxRetain, (Context*, Device))                                                     \
+  F(context_release, cuDevicePrimaryCtxRelease_v2, (Device))                                                          \
+  F(context_set, cuCtxSetCurrent, (Context))                                                                          \
+  F(context_synchronize, cuCtxSynchronize, ())                                                                        \
+  F(module_load, cuModuleLoadData, (Module*, const void*))                                                            \
+  F(module_unload, cuModuleUnload, (Module))                                                                          \
+  F(module_function, cuModuleGetFunction, (Function*, Module, const char*))                                           \
+  F(function_set, cuFuncSetAttribute, (Function, int, int))                                                           \
+  F(active_clusters, cuOccupancyMaxActiveClusters, (int*, Function, const LaunchConfig*))                             \
+  F(launch, cuLaunchKernelEx, (const LaunchConfig*, Function, void**, void**))                                        \
+  F(allocate, cuMemAlloc_v2, (DevicePointer*, size_t))                                                                \
+  F(release, cuMemFree_v2, (DevicePointer))                                                                           \
+  F(copy_in, cuMemcpyHtoD_v2, (DevicePointer, const void*, size_t))                                                   \
+  F(copy_out, cuMemcpyDtoH_v2, (void*, DevicePointer, size_t))                                                        \
+  F(fill, cuMemsetD8_v2, (DevicePointer, unsigned char, size_t))                                                      \
+  F(event_create, cuEventCreate, (Event*, unsigned))                                                                  \
+  F(event_destroy, cuEventDestroy_v2, (Event))                                                                        \
+  F(event_record, cuEventRecord, (Event, Stream))                                                                     \
+  F(event_synchronize, cuEventSynchronize, (Event))                                                                   \
+  F(event_elapsed, cuEventElapsedTime, (float*, Event, Event))                                                        \
+  F(error_name, cuGetErrorName, (Result_, const char**))                                                              \
+  F(error_text, cuGetErrorString, (Result_, const char**))                                                            \
+  F(encode, cuTensorMapEncodeTiled,                                                                                   \
+    (cuda::TensorMap*, int, unsigned, void*, const uint64_t*, const uint64_t*, const uint32_t*, const uint32_t*, int, \
+     int, int, int))
 #define F(name, symbol, parameters) Result_(*name) parameters = nullptr;
   GS_CUDA_FUNCTIONS(F)
 #undef F
@@ -102,21 +103,22 @@ Status CudaDriver::check(Result_ code, const char* call) const {
   const char *name = nullptr, *text = nullptr;
   if (f_->error_name) f_->error_name(code, &name);
   if (f_->error_text) f_->error_text(code, &text);
-  return Error{call, concat(name ? name : "error", " (", code, ")"), text ? text : "is not explained by the driver", {}, {}};
+  return Error{
+      call, concat(name ? name : "error", " (", code, ")"), text ? text : "is not explained by the driver", {}, {}};
 }
 
 Result<std::shared_ptr<CudaDriver>> CudaDriver::open(int ordinal) {
   const std::vector<std::string> names = {"libcuda.so.1"};
   auto library = DynamicLibrary::open(names);
   if (!library.ok())
-    return Error{"device cuda", "no CUDA device", "libcuda.so.1, the driver's library, could not be opened", "sim:sm_90a simulates one",
-                 library.error().notes};
+    return Error{"device cuda", "no CUDA device", "libcuda.so.1, the driver's library, could not be opened",
+                 "sim:sm_90a simulates one", library.error().notes};
   std::shared_ptr<CudaDriver> driver(new CudaDriver(std::move(*library)));
   Functions& f = *driver->f_;
-#define F(name, symbol, parameters)                              \
-  {                                                              \
-    GS_TRY(void* address, driver->library_.find(#symbol));       \
-    f.name = reinterpret_cast<Result_(*) parameters>(address);   \
+#define F(name, symbol, parameters)                            \
+  {                                                            \
+    GS_TRY(void* address, driver->library_.find(#symbol));     \
+    f.name = reinterpret_cast<Result_(*) parameters>(address); \
   }
   GS_CUDA_FUNCTIONS(F)
 #undef F
@@ -140,7 +142,11 @@ Status CudaDriver::describe(int ordinal) {
   GS_CHECK(check(f_->driver_version(&version), "cuDriverGetVersion"));
   version_ = concat(module_version(), " (CUDA ", version / 1000, ".", version % 1000 / 10, ")");
   if (major != 9 || minor != 0)
-    return Error{"device cuda", concat(name, ", sm_", major, minor), "has no templates: they are for sm_90", "sim:sm_90a simulates one", {}};
+    return Error{"device cuda",
+                 concat(name, ", sm_", major, minor),
+                 "has no templates: they are for sm_90",
+                 "sim:sm_90a simulates one",
+                 {}};
   facts_.kind = "sm_90a";
   facts_.vendor = "NVIDIA";
   facts_.model = name;
@@ -195,7 +201,8 @@ Result<int64_t> CudaDriver::resident_clusters(Function function, const GpuLaunch
   return int64_t(clusters);
 }
 
-Status CudaDriver::launch(Function function, const GpuLaunch& launch, unsigned grid, Stream stream, void** parameters) const {
+Status CudaDriver::launch(Function function, const GpuLaunch& launch, unsigned grid, Stream stream,
+                          void** parameters) const {
   const LaunchConfig config = config_of(launch, grid, stream);
   return check(f_->launch(&config, function, parameters, nullptr), "cuLaunchKernelEx");
 }
@@ -204,9 +211,9 @@ Result<cuda::TensorMap> CudaDriver::encode(const gemmsmith::TensorMap& map) cons
   cuda::TensorMap out = {};
   const uint32_t steps[5] = {1, 1, 1, 1, 1};
   constexpr int kNoInterleave = 0, kZeroFill = 0;
-  GS_CHECK(check(f_->encode(&out, data_type(map.type), unsigned(map.rank), reinterpret_cast<void*>(map.address), map.extents.data(),
-                            map.stride_bytes.data() + 1, map.box.data(), steps, kNoInterleave, swizzle_mode(map.swizzle_bytes),
-                            promotion_mode(map.l2_promotion_bytes), kZeroFill),
+  GS_CHECK(check(f_->encode(&out, data_type(map.type), unsigned(map.rank), reinterpret_cast<void*>(map.address),
+                            map.extents.data(), map.stride_bytes.data() + 1, map.box.data(), steps, kNoInterleave,
+                            swizzle_mode(map.swizzle_bytes), promotion_mode(map.l2_promotion_bytes), kZeroFill),
                  "cuTensorMapEncodeTiled"));
   return out;
 }

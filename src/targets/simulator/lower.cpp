@@ -58,9 +58,11 @@ void add_entry(Lowering& l, const std::vector<bool>& by_value) {
   b.setInsertionPointToEnd(body);
   SmallVector<Value> arguments;
   for (unsigned i = 0; i < l.kernel.getNumArguments(); ++i) {
-    const Value slot = LLVM::GEPOp::create(b, loc, l.pointer, l.pointer, body->getArgument(0), ArrayRef<LLVM::GEPArg>{int32_t(i)});
+    const Value slot =
+        LLVM::GEPOp::create(b, loc, l.pointer, l.pointer, body->getArgument(0), ArrayRef<LLVM::GEPArg>{int32_t(i)});
     const Value place = LLVM::LoadOp::create(b, loc, l.pointer, slot);
-    arguments.push_back(by_value[i] ? place : Value(LLVM::LoadOp::create(b, loc, l.kernel.getArgumentTypes()[i], place)));
+    arguments.push_back(by_value[i] ? place
+                                    : Value(LLVM::LoadOp::create(b, loc, l.kernel.getArgumentTypes()[i], place)));
   }
   LLVM::CallOp::create(b, loc, l.kernel, arguments);
   LLVM::ReturnOp::create(b, loc, ValueRange{});
@@ -81,7 +83,10 @@ std::vector<NamedRegion> regions_of(ModuleOp module) {
 }  // namespace
 
 Lowering::Lowering(ModuleOp module, LLVM::LLVMFuncOp kernel, LoweredTables& tables)
-    : module(module), kernel(kernel), tables(tables), b(module.getContext()),
+    : module(module),
+      kernel(kernel),
+      tables(tables),
+      b(module.getContext()),
       pointer(LLVM::LLVMPointerType::get(module.getContext())) {
   i1 = b.getI1Type(), i16 = b.getI16Type(), i32 = b.getI32Type(), i64 = b.getI64Type(), f32 = b.getF32Type();
 }
@@ -123,7 +128,8 @@ Value Lowering::call(const char* name, ValueRange arguments) {
   auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
   if (!function) {
     OpBuilder outside = OpBuilder::atBlockBegin(module.getBody());
-    function = LLVM::LLVMFuncOp::create(outside, loc(), name, LLVM::LLVMFunctionType::get(type_of(*this, entry.result), types));
+    function = LLVM::LLVMFuncOp::create(outside, loc(), name,
+                                        LLVM::LLVMFunctionType::get(type_of(*this, entry.result), types));
   }
   auto made = LLVM::CallOp::create(b, loc(), function, all);
   return made.getNumResults() ? made.getResult() : Value();
@@ -142,14 +148,15 @@ Value Lowering::buffer_of(ValueRange values, int slot) {
   const Type element = values[0].getType();
   const Value to = buffer(element, int64_t(values.size()), slot);
   for (auto [i, v] : llvm::enumerate(values))
-    LLVM::StoreOp::create(b, loc(), v, LLVM::GEPOp::create(b, loc(), pointer, element, to, ArrayRef<LLVM::GEPArg>{int32_t(i)}));
+    LLVM::StoreOp::create(b, loc(), v,
+                          LLVM::GEPOp::create(b, loc(), pointer, element, to, ArrayRef<LLVM::GEPArg>{int32_t(i)}));
   return to;
 }
 SmallVector<Value> Lowering::loaded(Value from, Type element, int64_t n) {
   SmallVector<Value> out;
   for (int32_t i = 0; i < n; ++i)
-    out.push_back(LLVM::LoadOp::create(b, loc(), element,
-                                       LLVM::GEPOp::create(b, loc(), pointer, element, from, ArrayRef<LLVM::GEPArg>{i})));
+    out.push_back(LLVM::LoadOp::create(
+        b, loc(), element, LLVM::GEPOp::create(b, loc(), pointer, element, from, ArrayRef<LLVM::GEPArg>{i})));
   return out;
 }
 Value Lowering::tuple_of(Type type, ValueRange values) {
@@ -186,11 +193,17 @@ Result<LoweredTables> lower_to_simulator(Operation* operation) {
     if (outcome == Lowering::Outcome::replaced) op->erase();
     if (outcome != Lowering::Outcome::unknown) continue;
     // LLVM's own intrinsics mean the same on every target; those of the GPU do not exist on the host.
-    if (auto intrinsic = dyn_cast<LLVM::CallIntrinsicOp>(op); intrinsic && !intrinsic.getIntrin().starts_with("llvm.nvvm")) continue;
-    if (isa_and_nonnull<NVVM::NVVMDialect, hw::HwDialect>(op->getDialect()) || isa<LLVM::InlineAsmOp, LLVM::CallIntrinsicOp>(op)) {
+    if (auto intrinsic = dyn_cast<LLVM::CallIntrinsicOp>(op);
+        intrinsic && !intrinsic.getIntrin().starts_with("llvm.nvvm"))
+      continue;
+    if (isa_and_nonnull<NVVM::NVVMDialect, hw::HwDialect>(op->getDialect()) ||
+        isa<LLVM::InlineAsmOp, LLVM::CallIntrinsicOp>(op)) {
       const std::string line = line_of(op->getLoc());
-      return Error{line.empty() ? "simulator" : line, "the operation " + op->getName().getStringRef().str(),
-                   "is not simulated, or not in this form", "give it semantics in src/targets/simulator", {}};
+      return Error{line.empty() ? "simulator" : line,
+                   "the operation " + op->getName().getStringRef().str(),
+                   "is not simulated, or not in this form",
+                   "give it semantics in src/targets/simulator",
+                   {}};
     }
   }
   for (auto global : llvm::make_early_inc_range(module.getOps<LLVM::GlobalOp>()))

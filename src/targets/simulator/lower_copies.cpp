@@ -20,7 +20,8 @@ void append_coordinates(Lowering& l, SmallVector<Value>& arguments, ValueRange c
 Outcome lower_tma(Lowering& l) {
   return llvm::TypeSwitch<Operation*, Outcome>(l.op)
       .Case([&](NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp o) {
-        if (o.getPredicate() || o.getL2CacheHint() || !o.getIm2colOffsets().empty() || o.getMode() != NVVM::TMALoadMode::TILE)
+        if (o.getPredicate() || o.getL2CacheHint() || !o.getIm2colOffsets().empty() ||
+            o.getMode() != NVVM::TMALoadMode::TILE)
           return Outcome::unknown;
         SmallVector<Value> a{l.generic(o.getDstMem()), l.generic(o.getTmaDescriptor()), l.generic(o.getMbar())};
         append_coordinates(l, a, o.getCoordinates());
@@ -63,8 +64,9 @@ Outcome lower_copies(Lowering& l) {
   return llvm::TypeSwitch<Operation*, Outcome>(l.op)
       .Case([&](NVVM::CpAsyncBulkGlobalToSharedClusterOp o) {
         if (o.getL2CacheHint()) return Outcome::unknown;
-        l.call("sim_bulk_load", {l.generic(o.getDstMem()), l.generic(o.getSrcMem()), l.as_i32(o.getSize()), l.generic(o.getMbar()),
-                                 o.getMulticastMask() ? l.as_i32(o.getMulticastMask()) : l.number(-1)});
+        l.call("sim_bulk_load",
+               {l.generic(o.getDstMem()), l.generic(o.getSrcMem()), l.as_i32(o.getSize()), l.generic(o.getMbar()),
+                o.getMulticastMask() ? l.as_i32(o.getMulticastMask()) : l.number(-1)});
         return kDone;
       })
       .Case([&](NVVM::CpAsyncBulkSharedCTAToGlobalOp o) {
@@ -81,14 +83,16 @@ Outcome lower_copies(Lowering& l) {
         return kDone;
       })
       .Case([&](NVVM::FenceProxyOp o) {
-        if (o.getKind() != NVVM::ProxyKind::async_shared && o.getKind() != NVVM::ProxyKind::async) return Outcome::unknown;
+        if (o.getKind() != NVVM::ProxyKind::async_shared && o.getKind() != NVVM::ProxyKind::async)
+          return Outcome::unknown;
         l.call("sim_fence_proxy_async",
                {l.number_of(o.getKind() == NVVM::ProxyKind::async_shared ? ProxySpace::shared : ProxySpace::all)});
         return kDone;
       })
       .Case([&](NVVM::CpAsyncOp o) {
         const Value size = l.number(o.getSize());
-        l.call("sim_cp_async", {l.generic(o.getDst()), l.generic(o.getSrc()), size, o.getCpSize() ? o.getCpSize() : size});
+        l.call("sim_cp_async",
+               {l.generic(o.getDst()), l.generic(o.getSrc()), size, o.getCpSize() ? o.getCpSize() : size});
         return kDone;
       })
       .Case([&](NVVM::CpAsyncCommitGroupOp) {

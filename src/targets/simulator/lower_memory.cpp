@@ -47,8 +47,8 @@ Outcome lower_load(Lowering& l, LLVM::LoadOp o) {
   }
   const auto scope = scope_of(o.getSyncscope());
   if (!scope || !o.getType().isInteger()) return Outcome::unknown;
-  const Value bits = l.call("sim_load_ordered", {l.generic(o.getAddr()), l.number(bytes), l.number_of(order_of(o.getOrdering())),
-                                                 l.number_of(*scope)});
+  const Value bits = l.call("sim_load_ordered", {l.generic(o.getAddr()), l.number(bytes),
+                                                 l.number_of(order_of(o.getOrdering())), l.number_of(*scope)});
   l.replace(bytes == 8 ? bits : Value(LLVM::TruncOp::create(l.b, l.loc(), o.getType(), bits)));
   return kDone;
 }
@@ -63,8 +63,8 @@ Outcome lower_store(Lowering& l, LLVM::StoreOp o) {
   const auto scope = scope_of(o.getSyncscope());
   if (!scope || !type.isInteger()) return Outcome::unknown;
   const Value bits = bytes == 8 ? o.getValue() : Value(LLVM::ZExtOp::create(l.b, l.loc(), l.i64, o.getValue()));
-  l.call("sim_store_ordered", {l.generic(o.getAddr()), l.number(bytes), bits, l.number_of(order_of(o.getOrdering())),
-                               l.number_of(*scope)});
+  l.call("sim_store_ordered",
+         {l.generic(o.getAddr()), l.number(bytes), bits, l.number_of(order_of(o.getOrdering())), l.number_of(*scope)});
   return kDone;
 }
 
@@ -73,13 +73,15 @@ Outcome lower_atomic(Lowering& l, LLVM::AtomicRMWOp o) {
   const auto scope = scope_of(o.getSyncscope());
   const bool real = o.getBinOp() == LLVM::AtomicBinOp::fadd;
   if (!scope || !(real ? type == l.f32 : type == l.i32)) return Outcome::unknown;
-  if (!real && o.getBinOp() != LLVM::AtomicBinOp::add && o.getBinOp() != LLVM::AtomicBinOp::xchg) return Outcome::unknown;
+  if (!real && o.getBinOp() != LLVM::AtomicBinOp::add && o.getBinOp() != LLVM::AtomicBinOp::xchg)
+    return Outcome::unknown;
   const AtomicOp op = o.getBinOp() == LLVM::AtomicBinOp::xchg ? AtomicOp::exch : AtomicOp::add;
   const Value word = real ? Value(LLVM::BitcastOp::create(l.b, l.loc(), l.i32, o.getVal())) : o.getVal();
   const Value bits = LLVM::ZExtOp::create(l.b, l.loc(), l.i64, word);
   const Value none = LLVM::ConstantOp::create(l.b, l.loc(), l.b.getI64IntegerAttr(0));
-  const Value before = l.call("sim_atomic", {l.generic(o.getPtr()), l.number_of(op), l.number_of(real ? AtomicType::f32 : AtomicType::u32),
-                                             bits, none, l.number_of(order_of(o.getOrdering())), l.number_of(*scope)});
+  const Value before = l.call(
+      "sim_atomic", {l.generic(o.getPtr()), l.number_of(op), l.number_of(real ? AtomicType::f32 : AtomicType::u32),
+                     bits, none, l.number_of(order_of(o.getOrdering())), l.number_of(*scope)});
   const Value old = LLVM::TruncOp::create(l.b, l.loc(), l.i32, before);
   l.replace(real ? Value(LLVM::BitcastOp::create(l.b, l.loc(), l.f32, old)) : old);
   return kDone;
@@ -104,8 +106,8 @@ Outcome lower_load_global(Lowering& l, hw::LoadGlobalOp o) {
   l.call("sim_load", {from, l.number(4 * words)});
   SmallVector<Value> loaded;
   for (int32_t i = 0; i < words; ++i)
-    loaded.push_back(LLVM::LoadOp::create(l.b, l.loc(), l.i32,
-                                          LLVM::GEPOp::create(l.b, l.loc(), l.pointer, l.i32, from, ArrayRef<LLVM::GEPArg>{i})));
+    loaded.push_back(LLVM::LoadOp::create(
+        l.b, l.loc(), l.i32, LLVM::GEPOp::create(l.b, l.loc(), l.pointer, l.i32, from, ArrayRef<LLVM::GEPArg>{i})));
   l.op->replaceAllUsesWith(loaded);
   return kDone;
 }

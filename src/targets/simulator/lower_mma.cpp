@@ -51,22 +51,29 @@ Outcome lower_wait(Lowering& l, hw::WgmmaWaitOp o) {
 Outcome lower_mma_sync(Lowering& l, NVVM::MmaOp o) {
   const auto shape = o.getShape();
   const auto type = o.getMultiplicandAPtxType();
-  if (shape.getM() != 16 || shape.getN() != 8 || o.getLayoutA() != NVVM::MMALayout::row || o.getLayoutB() != NVVM::MMALayout::col)
+  if (shape.getM() != 16 || shape.getN() != 8 || o.getLayoutA() != NVVM::MMALayout::row ||
+      o.getLayoutB() != NVVM::MMALayout::col)
     return Outcome::unknown;
   std::optional<MmaShape> known;
   const int k = int(shape.getK());
-  if (!type || *type == NVVM::MMATypes::f16) known = k == 16 ? MmaShape::m16n8k16_f16 : MmaShape::m16n8k8_f16;
-  else if (*type == NVVM::MMATypes::bf16) known = k == 16 ? MmaShape::m16n8k16_bf16 : MmaShape::m16n8k8_bf16;
-  else if (*type == NVVM::MMATypes::tf32) known = k == 8 ? MmaShape::m16n8k8_tf32 : MmaShape::m16n8k4_tf32;
-  else if (*type == NVVM::MMATypes::s8) known = k == 32 ? MmaShape::m16n8k32_s8 : MmaShape::m16n8k16_s8;
+  if (!type || *type == NVVM::MMATypes::f16)
+    known = k == 16 ? MmaShape::m16n8k16_f16 : MmaShape::m16n8k8_f16;
+  else if (*type == NVVM::MMATypes::bf16)
+    known = k == 16 ? MmaShape::m16n8k16_bf16 : MmaShape::m16n8k8_bf16;
+  else if (*type == NVVM::MMATypes::tf32)
+    known = k == 8 ? MmaShape::m16n8k8_tf32 : MmaShape::m16n8k4_tf32;
+  else if (*type == NVVM::MMATypes::s8)
+    known = k == 32 ? MmaShape::m16n8k32_s8 : MmaShape::m16n8k16_s8;
   if (!known) return Outcome::unknown;
   const Type sum = o.getOperandC()[0].getType();
   if (sum != l.f32 && sum != l.i32) return Outcome::unknown;
   SmallVector<Value> factors;  // A, and B behind it
   for (ValueRange operands : {ValueRange(o.getOperandA()), ValueRange(o.getOperandB())})
-    for (Value v : operands) factors.push_back(v.getType() == l.i32 ? v : Value(LLVM::BitcastOp::create(l.b, l.loc(), l.i32, v)));
+    for (Value v : operands)
+      factors.push_back(v.getType() == l.i32 ? v : Value(LLVM::BitcastOp::create(l.b, l.loc(), l.i32, v)));
   const Value a = l.buffer_of(factors, 1);
-  const Value b = LLVM::GEPOp::create(l.b, l.loc(), l.pointer, l.i32, a, ArrayRef<LLVM::GEPArg>{int32_t(o.getOperandA().size())});
+  const Value b =
+      LLVM::GEPOp::create(l.b, l.loc(), l.pointer, l.i32, a, ArrayRef<LLVM::GEPArg>{int32_t(o.getOperandA().size())});
   const Value c = l.buffer_of(o.getOperandC());
   l.call("sim_mma", {l.number_of(*known), c, a, b, c});
   l.replace(l.tuple_of(o.getRes().getType(), l.loaded(c, sum, int64_t(o.getOperandC().size()))));
@@ -84,7 +91,8 @@ Outcome lower_mma(Lowering& l) {
         if (o.getShape().getM() != 8 || o.getShape().getN() != 8) return Outcome::unknown;
         const int64_t n = o.getNum();
         const Value to = l.buffer(l.i32, n);
-        l.call("sim_ldmatrix", {l.generic(o.getPtr()), l.number(n), l.number(o.getLayout() == NVVM::MMALayout::col), to});
+        l.call("sim_ldmatrix",
+               {l.generic(o.getPtr()), l.number(n), l.number(o.getLayout() == NVVM::MMALayout::col), to});
         l.replace(l.tuple_of(o.getRes().getType(), l.loaded(to, l.i32, n)));
         return kDone;
       })

@@ -12,7 +12,9 @@ namespace {
 constexpr auto kDone = Outcome::replaced;
 
 MemoryScope scope_of(hw::Scope scope) {
-  return scope == hw::Scope::cta ? MemoryScope::cta : scope == hw::Scope::cluster ? MemoryScope::cluster : MemoryScope::gpu;
+  return scope == hw::Scope::cta       ? MemoryScope::cta
+         : scope == hw::Scope::cluster ? MemoryScope::cluster
+                                       : MemoryScope::gpu;
 }
 
 Outcome lower_registers(Lowering& l) {
@@ -52,7 +54,8 @@ Outcome lower_mbarriers(Lowering& l) {
         return kDone;
       })
       .Case([&](hw::MbarrierArriveRemoteOp o) {
-        l.call("sim_mbarrier_arrive", {l.generic(o.getBarrier()), l.number(1), release, l.number_of(scope_of(o.getScope()))});
+        l.call("sim_mbarrier_arrive",
+               {l.generic(o.getBarrier()), l.number(1), release, l.number_of(scope_of(o.getScope()))});
         return kDone;
       })
       .Case([&](hw::MbarrierWaitOp o) {
@@ -73,7 +76,8 @@ Outcome lower_shuffle(Lowering& l, NVVM::ShflOp o) {
                            : o.getKind() == NVVM::ShflKind::up   ? ShuffleMode::up
                            : o.getKind() == NVVM::ShflKind::down ? ShuffleMode::down
                                                                  : ShuffleMode::bfly;
-  const Value both = l.call("sim_shuffle", {l.number_of(mode), o.getThreadMask(), o.getVal(), o.getOffset(), o.getMaskAndClamp()});
+  const Value both =
+      l.call("sim_shuffle", {l.number_of(mode), o.getThreadMask(), o.getVal(), o.getOffset(), o.getMaskAndClamp()});
   l.replace(LLVM::TruncOp::create(l.b, l.loc(), l.i32, both));
   return kDone;
 }
@@ -95,7 +99,8 @@ Outcome lower_threads(Lowering& l) {
         return kDone;
       })
       .Case([&](NVVM::SetMaxRegisterOp o) {
-        l.call("sim_setmaxnreg", {l.number(o.getRegCount()), l.number(o.getAction() == NVVM::SetMaxRegisterAction::increase)});
+        l.call("sim_setmaxnreg",
+               {l.number(o.getRegCount()), l.number(o.getAction() == NVVM::SetMaxRegisterAction::increase)});
         return kDone;
       })
       .Case([&](NVVM::BarrierOp o) {
@@ -118,7 +123,9 @@ Outcome lower_threads(Lowering& l) {
         return kDone;
       })
       .Case([&](NVVM::GriddepcontrolOp o) {
-        l.call(o.getKind() == NVVM::GridDepActionKind::wait ? "sim_griddepcontrol_wait" : "sim_griddepcontrol_launch_dependents", {});
+        l.call(o.getKind() == NVVM::GridDepActionKind::wait ? "sim_griddepcontrol_wait"
+                                                            : "sim_griddepcontrol_launch_dependents",
+               {});
         return kDone;
       })
       .Default([](Operation*) { return Outcome::unknown; });

@@ -29,8 +29,8 @@ class Lowering {
     return number(static_cast<int64_t>(e));
   }
   mlir::Value site();
-  mlir::Value generic(mlir::Value pointer);      // in address space 0
-  mlir::Value as_i32(mlir::Value integer);       // i1, i16 and i64 too
+  mlir::Value generic(mlir::Value pointer);                                           // in address space 0
+  mlir::Value as_i32(mlir::Value integer);                                            // i1, i16 and i64 too
   mlir::Value call(const char* entry, std::initializer_list<mlir::Value> arguments);  // behind the site
   mlir::Value call(const char* entry, mlir::ValueRange arguments);
   void replace(mlir::Value v) { op->getResult(0).replaceAllUsesWith(v); }

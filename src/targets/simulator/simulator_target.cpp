@@ -27,8 +27,8 @@ std::string print_tables(const LoweredTables& tables) {
   for (const Site& s : tables.sites) out["sites"].push_back({s.label, s.file, s.line});
   for (const NamedRegion& r : tables.regions) out["regions"].push_back({r.offset, r.bytes, r.name});
   for (const WgmmaBlock& b : tables.wgmma_blocks)
-    out["blocks"].push_back({b.n, int(b.type_a), int(b.type_b), b.mn_major_a, b.mn_major_b, b.a_in_registers, b.a_m_steps,
-                             b.a_k_steps, b.b_k_steps});
+    out["blocks"].push_back({b.n, int(b.type_a), int(b.type_b), b.mn_major_a, b.mn_major_b, b.a_in_registers,
+                             b.a_m_steps, b.a_k_steps, b.b_k_steps});
   return out.dump();
 }
 
@@ -104,8 +104,12 @@ struct State {
 
 class SimulatedKernel : public LoadedKernel {
  public:
-  SimulatedKernel(std::shared_ptr<State> state, std::unique_ptr<HostCode> code, LoweredTables tables, const CompiledKernel& kernel)
-      : state_(std::move(state)), code_(std::move(code)), tables_(std::move(tables)), name_(kernel.name),
+  SimulatedKernel(std::shared_ptr<State> state, std::unique_ptr<HostCode> code, LoweredTables tables,
+                  const CompiledKernel& kernel)
+      : state_(std::move(state)),
+        code_(std::move(code)),
+        tables_(std::move(tables)),
+        name_(kernel.name),
         signature_(kernel.signature) {}
 
   const KernelSignature& signature() const override { return signature_; }
@@ -136,7 +140,8 @@ class SimulatedKernel : public LoadedKernel {
     std::vector<GlobalBuffer> buffers;
     buffers.push_back({"an empty operand", nothing, sizeof nothing, false});
     for (const OperandMemory& m : memory_) buffers.push_back({m.name, m.base, m.bytes, m.writable});
-    if (!scratch_.empty()) buffers.push_back({"the workspace", scratch_.data(), int64_t(scratch_.size() * sizeof(Granule)), true});
+    if (!scratch_.empty())
+      buffers.push_back({"the workspace", scratch_.data(), int64_t(scratch_.size() * sizeof(Granule)), true});
     launch.buffers = buffers;
     launch.regions = tables_.regions;
     launch.sites = tables_.sites;
@@ -171,7 +176,8 @@ class SimulatedKernel : public LoadedKernel {
   }
   static std::string print(const LaunchOptions& o) {
     if (o.schedule == Schedule::random) return "random order of seed " + std::to_string(o.seed);
-    return o.schedule == Schedule::late ? "asynchronous operations as late as possible" : "asynchronous operations as early as possible";
+    return o.schedule == Schedule::late ? "asynchronous operations as late as possible"
+                                        : "asynchronous operations as early as possible";
   }
 
   Status run_schedules(const Launch& launch) {
@@ -185,7 +191,8 @@ class SimulatedKernel : public LoadedKernel {
       if (i > 0) restore(before);
       GS_TRY(state_->last, state_->simulator.run(launch, options));
       const std::string what = "a launch of " + std::to_string(launch.grid.x) + " CTAs, " + print(options) + ",";
-      if (!state_->last.ok()) return Error{"simulated kernel " + name_, what, "is not right:\n" + state_->last.text(), {}, {}};
+      if (!state_->last.ok())
+        return Error{"simulated kernel " + name_, what, "is not right:\n" + state_->last.text(), {}, {}};
       if (schedules == 1) continue;
       if (i == 0) first = written();
       if (i > 0 && written() != first)
@@ -219,7 +226,8 @@ class Stopwatch {
 
 class SimulatedGpu : public SimulatorTarget {
  public:
-  SimulatedGpu(DeviceFacts facts, const SimulatorOptions& options) : facts_(std::move(facts)), state_(std::make_shared<State>()) {
+  SimulatedGpu(DeviceFacts facts, const SimulatorOptions& options)
+      : facts_(std::move(facts)), state_(std::make_shared<State>()) {
     state_->options = options;
   }
   const DeviceFacts& facts() const override { return facts_; }
@@ -232,14 +240,17 @@ class SimulatedGpu : public SimulatorTarget {
   void set_options(const SimulatorOptions& options) override { state_->options = options; }
   const LaunchResult& last_result() const override { return state_->last; }
 
-  Result<CompiledKernel> compile(const std::function<Result<KernelIr>(IrContext&)>& stage, const CompileOptions& options) override {
+  Result<CompiledKernel> compile(const std::function<Result<KernelIr>(IrContext&)>& stage,
+                                 const CompileOptions& options) override {
     CompiledKernel kernel;
     Stopwatch stopwatch;
     IrContext context;
     GS_TRY(const KernelIr ir, stage(context));
     kernel.name = ir.name();
     kernel.signature = ir.signature();
-    const auto in_kernel = [&](Error error) { return std::move(error).note("while compiling " + kernel.name + " for the simulator"); };
+    const auto in_kernel = [&](Error error) {
+      return std::move(error).note("while compiling " + kernel.name + " for the simulator");
+    };
     kernel.ms.stage = stopwatch.lap_ms();
     auto* module = static_cast<mlir::Operation*>(ir.operation());
     if (options.keep_stages) kernel.stages["mlir"] = ir.print();
@@ -249,7 +260,8 @@ class SimulatedGpu : public SimulatorTarget {
     auto tables = lower_to_simulator(module);
     if (!tables.ok()) return in_kernel(std::move(tables).error());
     const std::string header = print_tables(*tables);
-    if (Status lowered = lower_to_llvm(module, options.verify); !lowered.ok()) return in_kernel(std::move(lowered).error());
+    if (Status lowered = lower_to_llvm(module, options.verify); !lowered.ok())
+      return in_kernel(std::move(lowered).error());
     kernel.ms.passes = stopwatch.lap_ms();
     llvm::LLVMContext llvm_context;
     auto code = translate_to_llvm_ir(module, llvm_context, options.verify);
@@ -277,7 +289,8 @@ class SimulatedGpu : public SimulatorTarget {
       return Error{"simulated kernel " + kernel.name, "its object", "has no tables", "compile it again", {}};
     GS_TRY(LoweredTables tables, read_tables(kernel.object.substr(start, header)));
     GS_TRY(std::unique_ptr<HostCode> code_of_host, load_for_host(kernel.object.substr(start + header)));
-    return std::unique_ptr<LoadedKernel>(new SimulatedKernel(state_, std::move(code_of_host), std::move(tables), kernel));
+    return std::unique_ptr<LoadedKernel>(
+        new SimulatedKernel(state_, std::move(code_of_host), std::move(tables), kernel));
   }
 
  private:
@@ -287,9 +300,11 @@ class SimulatedGpu : public SimulatorTarget {
 
 }  // namespace
 
-Result<std::unique_ptr<SimulatorTarget>> make_simulator_target(const std::string& arch, const SimulatorOptions& options) {
+Result<std::unique_ptr<SimulatorTarget>> make_simulator_target(const std::string& arch,
+                                                               const SimulatorOptions& options) {
   if (arch != "sm_90a")
-    return Error{"device sim:" + arch, "architecture " + arch, "is not simulated: no template of it exists", "sim:sm_90a", {}};
+    return Error{
+        "device sim:" + arch, "architecture " + arch, "is not simulated: no template of it exists", "sim:sm_90a", {}};
   DeviceFacts facts;
   facts.kind = arch;
   facts.vendor = "NVIDIA";

@@ -79,9 +79,10 @@ TEST(LowerHw, TheOthers) {
       << "the default form: a scope of the cluster costs a fence of the whole GPU";
   EXPECT_EQ(sample("hw.mbarrier_arrive_remote", 1),
             "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [$0]; | l,~{memory}; side effects");
-  EXPECT_EQ(sample("hw.flag_wait", 1),
-            "{\n.reg .pred other;\n.reg .b32 now;\nwait:\nld.acquire.gpu.global.b32 now, [$0];\nsetp.ne.b32 other, now, $1;\n"
-            "@other bra wait;\n} | l,r,~{memory}; side effects");
+  EXPECT_EQ(
+      sample("hw.flag_wait", 1),
+      "{\n.reg .pred other;\n.reg .b32 now;\nwait:\nld.acquire.gpu.global.b32 now, [$0];\nsetp.ne.b32 other, now, $1;\n"
+      "@other bra wait;\n} | l,r,~{memory}; side effects");
   EXPECT_EQ(
       sample("hw.store_async", 1),
       "st.async.shared::cluster.mbarrier::complete_tx::bytes.f32 [$0], $1, [$2]; | l,f,l,~{memory}; side effects");

@@ -18,7 +18,8 @@ inline uint64_t queue_key(QueueKind kind, uint64_t of) { return uint64_t(kind) <
 // Loads that complete on one mbarrier, in one set of CTAs: they are ordered by its phases. Another set is another queue,
 // because only the CTAs of the set hear of a completion.
 inline uint64_t queue_key(const Place& barrier, uint32_t ranks) {
-  return queue_key(QueueKind::mbarrier, uint64_t(ranks & 0xffff) << 40 | uint64_t(barrier.cta->window) << 24 | barrier.offset);
+  return queue_key(QueueKind::mbarrier,
+                   uint64_t(ranks & 0xffff) << 40 | uint64_t(barrier.cta->window) << 24 | barrier.offset);
 }
 
 // Marks operation `number` of a group queue complete and wakes its thread if that was what it waits for.

@@ -72,8 +72,8 @@ Place tensor_place(Engine& e, const TensorMap& map, bool write, int site, Op op)
 }
 
 // The accesses of a box to global memory; returns how many bytes it has inside of the tensor.
-int64_t access_tensor(Engine& e, const Place& tensor, const TensorMap& map, const int32_t (&at)[kMaxTensorRank], const Access& access,
-                      bool writes) {
+int64_t access_tensor(Engine& e, const Place& tensor, const TensorMap& map, const int32_t (&at)[kMaxTensorRank],
+                      const Access& access, bool writes) {
   const Span span = inside_of_row(map, at[0], writes);
   const int64_t bytes = int64_t(span.end - span.begin) * map.element_bytes();
   if (bytes == 0) return 0;

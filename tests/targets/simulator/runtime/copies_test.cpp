@@ -73,7 +73,8 @@ struct Tensor {
   template <class Visit>
   void for_each(Visit visit, bool stores = false) const {
     const int64_t unit = 16 / element;
-    const int64_t row_end = stores && c.element_strides.empty() ? (c.extents[0] + unit - 1) / unit * unit : c.extents[0];
+    const int64_t row_end =
+        stores && c.element_strides.empty() ? (c.extents[0] + unit - 1) / unit * unit : c.extents[0];
     std::vector<int64_t> counts, x(c.box.size());
     for (size_t i = 0; i < c.box.size(); ++i) {
       const int64_t s = c.element_strides.empty() ? 1 : c.element_strides[i];
@@ -158,31 +159,33 @@ TEST(SimulatorCopies, TmaStoresClipAndReductionsAdd) {
       };
       ASSERT_EQ(bench.run(kernel).text(), "");
       std::vector<uint8_t> expected = before;
-      t.for_each([&](int64_t e, int64_t offset) {
-        if (offset < 0) return;
-        const uint8_t* from = tile_bytes.data() + swizzle_by_table(uint64_t(e * t.element), c.swizzle);
-        uint8_t* to = expected.data() + offset;
-        if (!reduce) {
-          std::memcpy(to, from, size_t(t.element));
-        } else if (c.type == TensorType::bf16) {
-          uint16_t a, b;
-          std::memcpy(&a, to, 2);
-          std::memcpy(&b, from, 2);
-          store_element(DataType::bf16, to, 0, double(float_from_bf16(a)) + float_from_bf16(b));
-        } else if (c.type == TensorType::f32) {
-          float a, b;
-          std::memcpy(&a, to, 4);
-          std::memcpy(&b, from, 4);
-          a += b;
-          std::memcpy(to, &a, 4);
-        } else {
-          double a, b;
-          std::memcpy(&a, to, 8);
-          std::memcpy(&b, from, 8);
-          a += b;
-          std::memcpy(to, &a, 8);
-        }
-      }, true);
+      t.for_each(
+          [&](int64_t e, int64_t offset) {
+            if (offset < 0) return;
+            const uint8_t* from = tile_bytes.data() + swizzle_by_table(uint64_t(e * t.element), c.swizzle);
+            uint8_t* to = expected.data() + offset;
+            if (!reduce) {
+              std::memcpy(to, from, size_t(t.element));
+            } else if (c.type == TensorType::bf16) {
+              uint16_t a, b;
+              std::memcpy(&a, to, 2);
+              std::memcpy(&b, from, 2);
+              store_element(DataType::bf16, to, 0, double(float_from_bf16(a)) + float_from_bf16(b));
+            } else if (c.type == TensorType::f32) {
+              float a, b;
+              std::memcpy(&a, to, 4);
+              std::memcpy(&b, from, 4);
+              a += b;
+              std::memcpy(to, &a, 4);
+            } else {
+              double a, b;
+              std::memcpy(&a, to, 8);
+              std::memcpy(&b, from, 8);
+              a += b;
+              std::memcpy(to, &a, 8);
+            }
+          },
+          true);
       for (size_t i = 0; i < expected.size(); i += size_t(t.element)) {
         double a = 0, b = 0;
         const auto number = [&](const uint8_t* p) {
