@@ -304,7 +304,7 @@ void GlobalOutput::store(const Tile& t, const Int& row, const Int& column, const
   const Scope scope("store", at);
   if (op::failed()) return;
   const Output here = of_batch(output_, output_.rank() == 3, t.batch);
-  const Tensor d = here.d();
+  const Tensor& d = here.d();
   const Int rows = d.extent(0), columns = d.extent(1);
   when((row < rows) & (column < columns), [&] {
     // Sums of integers that are only converted stay integers: f32 would round those beyond 2^24.

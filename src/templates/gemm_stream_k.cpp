@@ -94,7 +94,8 @@ Supports legal(const Config& c, const GemmProblem& p, const DeviceFacts& device)
 double predict_us(const Config& c, const GemmProblem& p, const DeviceFacts& device) {
   const Shares s = shares_of(c, p, device);
   const double whole = predict_persistent_us(c, p, device, 1, /*hidden_epilogue=*/false);
-  const double all_waves = double((s.tiles + device.cores - 1) / std::max(device.cores, 1));
+  const int64_t sms = std::max(device.cores, 1), full_waves = (s.tiles + sms - 1) / sms;
+  const double all_waves = double(full_waves);
   const double wave_us = whole / std::max(all_waves, 1.0);
   double us = wave_us * double(s.waves());
   if (s.shared_tiles() > 0) {

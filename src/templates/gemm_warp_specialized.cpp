@@ -61,7 +61,6 @@ std::vector<Config> space(const GemmProblem& p, const DeviceFacts& device) {
       Config c;
       static_cast<PersistentConfig&>(c) = common;
       c.num_consumers = consumers;
-      c.consumer_registers = consumers == 1 ? 240 : 240;
       out.push_back(c);
     }
   return out;

@@ -50,7 +50,7 @@ class Members {
   const std::optional<Error>& error() const { return *error_; }
   template <class T>
   Result<T> finish(T value) {
-    if (*error_) return **std::move(error_);
+    if (*error_) return **error_;
     return value;
   }
 

@@ -18,7 +18,7 @@ namespace {
 
 std::optional<std::string> find_program(const std::string& name, const ToolkitPaths& paths) {
   for (const std::string& folder : paths.programs)
-    if (const std::string path = folder + "/" + name; ::access(path.c_str(), X_OK) == 0) return path;
+    if (std::string path = folder + "/" + name; ::access(path.c_str(), X_OK) == 0) return path;
   return {};
 }
 

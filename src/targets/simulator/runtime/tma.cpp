@@ -255,7 +255,6 @@ uint32_t begin_bulk_write(Engine& e, Thread& thread, const Place& source, uint64
 }  // namespace gemmsmith::simulator
 
 using namespace gemmsmith::simulator;
-using gemmsmith::concat;
 
 void sim_prefetch_tensormap(int32_t site, const void* map) { checked_map(running(), map, 0, site, Op::tma_load); }
 
